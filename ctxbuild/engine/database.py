@@ -1,0 +1,580 @@
+"""The engine: answers queries, remembers how, and after a change recomputes only what it reaches.
+
+A demand for a node goes one of four ways:
+
+1. nothing that it depends on changed: it is not even looked at (`dirty` is 0);
+2. something may have changed: its dependencies are brought up to date in the
+   order in which it asked for them, and if each still has the digest that the
+   node saw, the node is right (a verifying trace);
+3. one differs: the node is computed again, and if its own digests come out
+   equal, its dependents see no change (backdating, early cutoff);
+4. a content query whose content was seen before, anywhere: the stored result
+   is taken (a constructive trace).
+
+The models are Salsa and "Build Systems à la Carte" (Mokhov, Mitchell, Peyton
+Jones, 2018). Dirtiness is pushed along recorded edges when inputs change, so
+that a build with nothing to do costs one look-up per root.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from ctxbuild.engine.events import Cause, Event, Invalidated, Node, Ran, Reused
+from ctxbuild.engine.executor import Fanout
+from ctxbuild.engine.pack import digest, facets_of, pack, unpack
+from ctxbuild.engine.query import (
+    ABSENT,
+    AnyQuery,
+    ContentQuery,
+    Facet,
+    Index,
+    Input,
+    Prepared,
+    Query,
+    Result,
+)
+from ctxbuild.engine.rows import Cell, Rows
+
+T = TypeVar("T")
+Parts = dict[str, bytes]
+
+_FLUSH_BYTES = 8_000_000
+
+
+class Values(Protocol):
+    """Where results are stored: bytes by key; a key may be gone at any time."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]: ...
+
+    def put_many(self, items: Iterable[tuple[bytes, bytes]]) -> None: ...
+
+
+class Context:
+    """What a running query may ask; every question becomes a dependency."""
+
+    __slots__ = ("_database", "_edges")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._edges: dict[tuple[int, str], bytes] = {}
+
+    def get(self, facet: Facet[T], key: str) -> T:
+        """The present value of a facet of a query or input."""
+        cell = self._database._fresh(facet.source, key, facet.name)
+        self._edges[cell.id, facet.name] = cell.facets.get(facet.name, ABSENT)
+        return self._database._value(cell, facet)
+
+    def postings(self, index: Index, term: str) -> tuple[tuple[str, str], ...]:
+        """(key, item) of each place that mentions a term, sorted."""
+        cell = self._database._fresh_term(index, term)
+        self._edges[cell.id, ""] = cell.facets[""]
+        return tuple(self._database._rows.postings(index.name, term))
+
+
+class Database:
+    """Cells, values and the present revision of one set of inputs.
+
+    Args:
+        connection: SQLite in autocommit mode, for this engine's tables.
+        values: the value store.
+        declared: every input, query and index that will be asked for.
+        fanout: runs the work of content queries.
+        on_event: told what happens, as it happens.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        values: Values,
+        declared: Iterable[Input | Query | ContentQuery | Index],
+        fanout: Fanout | None = None,
+        on_event: Callable[[Event], None] = lambda event: None,
+    ) -> None:
+        self._rows = Rows(connection)
+        self._values = values
+        self._by_name = {source.name: source for source in declared}
+        self._indexes = [s for s in self._by_name.values() if isinstance(s, Index)]
+        self._fanout = fanout or Fanout(1)
+        self._on_event = on_event
+        self._cells: dict[tuple[str, str], Cell] = {}
+        self._by_id: dict[int, Cell] = {}
+        self._parts: dict[bytes, Parts] = {}
+        self._decoded: dict[tuple[int, str], tuple[bytes, Any]] = {}
+        self._unwritten: dict[bytes, bytes] = {}
+        self._unwritten_bytes = 0
+        self._running: list[Node] = []
+        self._runs = 0
+        self._settled: dict[str, int] = {}
+        self._asked = {i.name for i in self._indexes if self._rows.number(f"asked:{i.name}")}
+        self._torn = False
+        self.revision = self._rows.number("revision")
+        self._check_versions()
+
+    # --- the outside ------------------------------------------------------------------
+
+    def get(self, facet: Facet[T], key: str) -> T:
+        """The present value of a facet, brought up to date first."""
+        return self._value(self._fresh(facet.source, key, facet.name), facet)
+
+    def is_fresh(self, query: AnyQuery, key: str) -> bool:
+        """Whether a node is known to be right without looking at anything else."""
+        cell = self._load(query.name, key)
+        return cell is not None and not cell.dirty and cell.version == query.version
+
+    def apply(self, touched: Iterable[tuple[Input, str]]) -> None:
+        """Starts a new revision in which these inputs may have other values.
+
+        Inputs that nobody ever asked for are ignored. Indexes in use are brought
+        up to date with the next `settle`.
+        """
+        changed = [
+            (cell, facets) for source, key in touched for cell, facets in self._reread(source, key)
+        ]
+        self._settled.clear()
+        with self.atomic():
+            if changed:
+                self._next_revision()
+            for cell, facets in changed:
+                self._publish(cell, facets)
+
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        """What is written inside becomes durable as a whole or, after an exception, not at all."""
+        outer, self._torn = self._torn, True
+        yield
+        self._torn = outer
+
+    def settle(self) -> None:
+        """Brings every index that has been asked for up to date."""
+        for index in self._indexes:
+            if index.name in self._asked:
+                self._bring_up(index)
+
+    def recorded(self, source: Input) -> tuple[str, ...]:
+        """Every key of an input that some query has asked for, sorted."""
+        return self._rows.keys(source.name)
+
+    def cause(self, query: AnyQuery, key: str) -> str:
+        """Why a node was last computed, as stored text: kind, node and facet joined by NUL."""
+        cell = self._load(query.name, key)
+        return cell.cause if cell else ""
+
+    def dependencies(self, query: AnyQuery, key: str) -> list[tuple[Node, str]]:
+        """(node, facet) of everything that a node asked for, in order."""
+        cell = self._load(query.name, key)
+        if cell is None:
+            return []
+        return [(Node(q, k), facet) for q, k, facet in self._rows.dependencies(cell.id)]
+
+    def live_values(self) -> set[bytes]:
+        """Keys of all values that a remembered node points to."""
+        rows = self._rows.connection.execute("SELECT value FROM nodes WHERE value IS NOT NULL")
+        return {row[0] for row in rows}
+
+    def forget(self, query: AnyQuery, keys: Iterable[str]) -> None:
+        """Drops nodes; who depended on them computes them again when needed."""
+        cells = [cell for key in keys if (cell := self._load(query.name, key))]
+        for cell in cells:
+            self._cells.pop((cell.query, cell.key), None)
+            self._by_id.pop(cell.id, None)
+        self._rows.forget(cell.id for cell in cells)
+
+    def commit(self) -> None:
+        """Makes all that was computed so far durable: values first, then what points to them.
+
+        Right after an interrupt too: if it struck in the middle of a write, all
+        since the last commit is undone, and this object must not be used again.
+        """
+        self._flush()
+        if self._rows.connection.in_transaction:
+            self._rows.connection.execute("ROLLBACK" if self._torn else "COMMIT")
+
+    def release(self) -> None:
+        """Drops values held in memory; what is remembered on disk stays."""
+        self._parts.clear()
+        self._decoded.clear()
+
+    # --- inputs -----------------------------------------------------------------------
+
+    def _reread(self, source: Input, key: str) -> Iterator[tuple[Cell, list[tuple[str, bytes]]]]:
+        cell = self._load(source.name, key)
+        if cell is None:
+            return
+        now = {facet: _short(source.read(key, facet)) for facet in cell.facets}
+        differing = [(facet, seen) for facet, seen in now.items() if seen != cell.facets[facet]]
+        if differing:
+            yield cell, differing
+
+    def _publish(self, cell: Cell, differing: list[tuple[str, bytes]]) -> None:
+        """Gives an input or term its new digests and marks who saw the old ones."""
+        cell.facets = cell.facets | dict(differing)
+        cell.changed = cell.verified = self.revision
+        self._rows.write(cell)
+        self._mark(cell, differing)
+        for facet, _ in differing:
+            self._on_event(Invalidated(Node(cell.query, cell.key), facet))
+
+    def _mark(self, cell: Cell, facets: Iterable[tuple[str, bytes]]) -> None:
+        for identity in self._rows.mark(cell.id, facets):
+            if identity in self._by_id:
+                self._by_id[identity].dirty = 1
+
+    def _next_revision(self) -> None:
+        self.revision += 1
+        self._rows.set_number("revision", self.revision)
+
+    def _check_versions(self) -> None:
+        """After an upgrade every derived node is suspect: its code may answer differently."""
+        versions = "\0".join(
+            f"{source.name}\0{source.version}"
+            for source in self._by_name.values()
+            if isinstance(source, (Query, ContentQuery))
+        )
+        number = int.from_bytes(digest(versions.encode())[:7], "big")
+        if self._rows.number("versions") != number:
+            self._rows.begin()
+            self._rows.connection.execute("UPDATE nodes SET dirty = 1 WHERE value IS NOT NULL")
+            self._rows.set_number("versions", number)
+
+    # --- cells ------------------------------------------------------------------------
+
+    def _load(self, query: str, key: str) -> Cell | None:
+        cell = self._cells.get((query, key))
+        if cell is None:
+            cell = self._rows.cell(query, key)
+            if cell is not None:
+                self._keep(cell)
+        return cell
+
+    def _keep(self, cell: Cell) -> None:
+        self._cells[cell.query, cell.key] = cell
+        self._by_id[cell.id] = cell
+
+    def _new(self, query: str, key: str, version: str) -> Cell:
+        cell = Cell(
+            (self._rows.next_id, query, key, version, 1, self.revision, self.revision, None, b"", "")
+        )
+        self._rows.next_id += 1
+        self._keep(cell)
+        return cell
+
+    def _fresh(self, source: AnyQuery | Input, key: str, facet: str) -> Cell:
+        if isinstance(source, Input):
+            return self._fresh_input(source, key, facet)
+        return self._fresh_query(source, key)
+
+    def _fresh_input(self, source: Input, key: str, facet: str) -> Cell:
+        cell = self._load(source.name, key)
+        if cell is None:
+            cell = self._new(source.name, key, "")
+            cell.dirty = 0
+        if facet not in cell.facets:
+            cell.facets = {**cell.facets, facet: _short(source.read(key, facet))}
+            self._rows.write(cell)
+        return cell
+
+    def _fresh_query(self, query: AnyQuery, key: str) -> Cell:
+        cell = self._load(query.name, key)
+        if cell is not None and not cell.dirty and cell.version == query.version:
+            return cell
+        node = Node(query.name, key)
+        if node in self._running:
+            chain = " -> ".join(map(str, [*self._running, node]))
+            raise RuntimeError(f"query cycle: {chain}")
+        cause = self._stale(query, key, cell)
+        if cause is None:
+            assert cell is not None
+            self._verified(query, cell)
+            return cell
+        return self._run(query, key, cell, cause)
+
+    def _stale(self, query: AnyQuery, key: str, cell: Cell | None) -> Cause | None:
+        """Why a node must be computed, None if it is right as it is."""
+        if cell is None:
+            return Cause("new")
+        if cell.version != query.version:
+            return Cause("version")
+        self._running.append(Node(query.name, key))
+        try:
+            return self._first_change(cell)
+        finally:
+            self._running.pop()
+
+    def _first_change(self, cell: Cell) -> Cause | None:
+        """Brings dependencies up to date, in the order asked, until one differs."""
+        checked: set[tuple[int, str]] = set()
+        while True:
+            runs = self._runs
+            for dep, facet, seen in self._rows.suspects(cell):
+                if (dep, facet) in checked:
+                    continue
+                checked.add((dep, facet))
+                now = self._fresh_id(dep, facet)
+                if now.facets.get(facet, ABSENT) != seen:
+                    return Cause("changed", Node(now.query, now.key), facet)
+                if self._runs != runs:
+                    break  # a run may have made others suspect
+            else:
+                return None
+
+    def _fresh_id(self, identity: int, facet: str) -> Cell:
+        cell = self._by_id.get(identity)
+        if cell is None:
+            cell = self._rows.cell_by_id(identity)
+            self._keep(cell)
+        source = self._by_name[cell.query]
+        if isinstance(source, Index):
+            return self._fresh_term(source, cell.key)
+        return self._fresh(source, cell.key, facet)
+
+    def _verified(self, query: AnyQuery, cell: Cell) -> None:
+        cell.dirty, cell.verified = 0, self.revision
+        self._rows.write_verified(cell)
+        self._on_event(Reused(Node(cell.query, cell.key), "verified", query.stage))
+
+    # --- running ----------------------------------------------------------------------
+
+    def _run(self, query: AnyQuery, key: str, cell: Cell | None, cause: Cause) -> Cell:
+        self._running.append(Node(query.name, key))
+        context = Context(self)
+        try:
+            if isinstance(query, Query):
+                result = query.compute(context, key)
+                return self._finish(query, key, cell, context, result, cause)
+            prepared = query.prepare(context, key)
+            stored = self._stored(query, prepared)
+            if stored is not None:
+                return self._adopt(query, key, cell, context, *stored)
+            if prepared is None:
+                return self._absent(query, key, cell, context)
+            result = query.work(prepared.load())
+            content = _content_key(query, prepared)
+            return self._finish(query, key, cell, context, result, cause, content)
+        finally:
+            self._running.pop()
+
+    def _stored(
+        self, query: ContentQuery, prepared: Prepared | None
+    ) -> tuple[bytes, dict[str, bytes]] | None:
+        if prepared is None:
+            return None
+        value = _content_key(query, prepared)
+        data = self._unwritten.get(value) or self._values.get(value)
+        unpacked = unpack(data) if data else None
+        return (value, unpacked[1]) if unpacked else None
+
+    def _adopt(
+        self,
+        query: AnyQuery,
+        key: str,
+        cell: Cell | None,
+        context: Context,
+        value: bytes,
+        facets: dict[str, bytes],
+    ) -> Cell:
+        self._on_event(Reused(Node(query.name, key), "content", query.stage))
+        return self._record(query, key, cell, context, value, facets, "content\0\0")
+
+    def _absent(
+        self, query: AnyQuery, key: str, cell: Cell | None, context: Context
+    ) -> Cell:
+        """Records that a key has no content: an empty result, and no work to tell of."""
+        data = pack({}, {})
+        self._put(digest(data), data)
+        return self._record(query, key, cell, context, digest(data), {}, "absent\0\0")
+
+    def _finish(
+        self,
+        query: AnyQuery,
+        key: str,
+        cell: Cell | None,
+        context: Context,
+        result: Result,
+        cause: Cause,
+        value: bytes | None = None,
+    ) -> Cell:
+        facets = facets_of(result)
+        data = pack(result.parts, facets)
+        if value is None:
+            value = digest(query.name.encode() + b"\0" + data)
+        self._put(value, data)
+        self._on_event(Ran(Node(query.name, key), cause, query.stage))
+        text = f"{cause.kind}\0{cause.node or ''}\0{cause.facet}"
+        return self._record(query, key, cell, context, value, facets, text)
+
+    def _record(
+        self,
+        query: AnyQuery,
+        key: str,
+        cell: Cell | None,
+        context: Context,
+        value: bytes,
+        facets: dict[str, bytes],
+        cause: str,
+    ) -> Cell:
+        fresh = cell is None
+        if cell is None:
+            cell = self._new(query.name, key, query.version)
+        changed = [] if fresh else _differing(cell.facets, facets)
+        with self.atomic():
+            cell.version, cell.value, cell.cause = query.version, value, cause
+            cell.dirty, cell.verified = 0, self.revision
+            if changed or fresh:
+                cell.facets, cell.changed = facets, self.revision
+            self._rows.write(cell)
+            edges = [(dep, facet, seen) for (dep, facet), seen in context._edges.items()]
+            self._rows.write_edges(cell.id, edges, fresh=fresh)
+            if changed:
+                self._mark(cell, changed)
+            self._index(query, cell, value, fresh=fresh)
+        self._runs += 1
+        return cell
+
+    # --- values -----------------------------------------------------------------------
+
+    def _put(self, key: bytes, data: bytes) -> None:
+        self._unwritten[key] = data
+        self._unwritten_bytes += len(data)
+        if self._unwritten_bytes > _FLUSH_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._unwritten:
+            self._values.put_many(self._unwritten.items())
+        self._unwritten, self._unwritten_bytes = {}, 0
+
+    def _value(self, cell: Cell, facet: Facet[T]) -> T:
+        """The decoded value of a facet, kept while the cell's value stays."""
+        if isinstance(facet.source, Input):
+            return facet.decode({facet.name: facet.source.read(cell.key, facet.name)})
+        assert cell.value is not None
+        held = self._decoded.get((cell.id, facet.name))
+        if held is not None and held[0] == cell.value:
+            return held[1]  # type: ignore[no-any-return]  # stored below for this facet
+        value = facet.decode(self._parts_of(cell, facet.source))
+        self._decoded[cell.id, facet.name] = (cell.value, value)
+        return value
+
+    def _parts_of(self, cell: Cell, query: AnyQuery) -> Parts:
+        assert cell.value is not None
+        parts = self._parts.get(cell.value)
+        if parts is None:
+            parts = self._fetch(cell.value)
+            if parts is None:
+                # The store lost it (evicted, damaged): the node must be computed again.
+                cell.dirty = 1
+                self._run(query, cell.key, cell, Cause("lost"))
+                parts = self._fetch(cell.value) or {}
+            self._parts[cell.value] = parts
+        return parts
+
+    def _fetch(self, key: bytes) -> Parts | None:
+        data = self._unwritten.get(key) or self._values.get(key)
+        unpacked = unpack(data) if data else None
+        return unpacked[0] if unpacked else None
+
+    # --- indexes ----------------------------------------------------------------------
+
+    def _fresh_term(self, index: Index, term: str) -> Cell:
+        if index.name not in self._asked:
+            self._asked.add(index.name)
+            self._rows.set_number(f"asked:{index.name}", 1)
+        self._bring_up(index)
+        cell = self._load(index.name, term)
+        if cell is None:
+            cell = self._new(index.name, term, "")
+            cell.dirty = 0
+            cell.facets = {"": self._posting_digest(index, term)}
+            self._rows.write(cell)
+        return cell
+
+    def _posting_digest(self, index: Index, term: str) -> bytes:
+        rows = self._rows.postings(index.name, term)
+        return digest("\0".join(f"{key}\0{item}" for key, item in rows).encode())
+
+    def _index(self, query: AnyQuery, cell: Cell, value: bytes, *, fresh: bool) -> None:
+        """Gives the indexes over a query what this node contributes to them."""
+        for index in self._indexes:
+            if index.source.name != query.name:
+                continue
+            parts = self._fetch(value) or {}
+            part = parts.get(index.facet)
+            pairs = set(index.terms(part)) if part is not None else set()
+            self._invalidate_terms(
+                index, self._rows.replace_postings(index.name, cell.id, pairs, fresh=fresh)
+            )
+
+    def _invalidate_terms(self, index: Index, terms: Iterable[str]) -> None:
+        if index.name not in self._asked:
+            return
+        for term in sorted(terms):
+            cell = self._load(index.name, term)
+            if cell is not None:
+                now = self._posting_digest(index, term)
+                if now != cell.facets[""]:
+                    self._publish(cell, [("", now)])
+
+    def _bring_up(self, index: Index) -> None:
+        """Computes every key of an index that is stale and drops those that are gone."""
+        if self._settled.get(index.name) == self.revision:
+            return
+        self._settled[index.name] = self.revision
+        wanted = list(index.keys())
+        known, stale = self._rows.stale_keys(index.source.name, index.source.version)
+        todo = [key for key in wanted if key in stale or key not in known]
+        todo += sorted(stale.difference(wanted))  # gone: their contribution goes too
+        if todo:
+            self._next_revision()
+            self._settled[index.name] = self.revision
+            self._run_all(index.source, todo)
+
+    def _run_all(self, query: ContentQuery, keys: list[str]) -> None:
+        """Brings many keys of a content query up to date; the work fans out."""
+        waiting: deque[tuple[str, Cell | None, Cause, Context, bytes]] = deque()
+
+        def tasks() -> Iterator[Any]:
+            for key in keys:
+                cell = self._load(query.name, key)
+                cause = self._stale(query, key, cell)
+                if cause is None:
+                    assert cell is not None
+                    self._verified(query, cell)
+                    continue
+                context = Context(self)
+                prepared = query.prepare(context, key)
+                stored = self._stored(query, prepared)
+                if stored is not None:
+                    self._adopt(query, key, cell, context, *stored)
+                elif prepared is None:
+                    self._absent(query, key, cell, context)
+                else:
+                    waiting.append((key, cell, cause, context, _content_key(query, prepared)))
+                    yield prepared.load()
+
+        for result in self._fanout.map(query.work, tasks(), len(keys)):
+            key, cell, cause, context, value = waiting.popleft()
+            self._finish(query, key, cell, context, result, cause, value)
+
+
+def _short(value: bytes) -> bytes:
+    """A digest of an input's value; short values stand for themselves."""
+    return value if len(value) <= 16 else digest(value)
+
+
+def _differing(old: dict[str, bytes], new: dict[str, bytes]) -> list[tuple[str, bytes]]:
+    return [
+        (facet, new.get(facet, ABSENT))
+        for facet in {**old, **new}
+        if old.get(facet, ABSENT) != new.get(facet, ABSENT)
+    ]
+
+
+def _content_key(query: ContentQuery, prepared: Prepared) -> bytes:
+    return digest(f"{query.name}\0{query.version}\0".encode() + prepared.content)

@@ -1,0 +1,77 @@
+"""One stored value: named parts with their digests in one byte string, split without copying."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+
+import xxhash
+
+from ctxbuild.engine.query import Result
+
+_HEAD = struct.Struct("<4sIIII")
+_MAGIC = b"cxb1"
+
+
+def digest(data: bytes) -> bytes:
+    """The 16-byte xxh3 digest that the engine compares values by."""
+    return xxhash.xxh3_128_digest(data)
+
+
+def facets_of(result: Result) -> dict[str, bytes]:
+    """Digest per facet: one per part, and the finer ones that the query gave itself."""
+    facets = {name: digest(part) for name, part in result.parts.items()}
+    facets.update(result.digests)
+    return facets
+
+
+def pack_facets(facets: Mapping[str, bytes]) -> bytes:
+    """Facet digests as bytes: names joined by NUL, then 16 bytes each (fewer are padded apart)."""
+    names = "\0".join(facets).encode()
+    lengths = bytes(len(d) for d in facets.values())
+    return struct.pack("<II", len(facets), len(names)) + names + lengths + b"".join(facets.values())
+
+
+def unpack_facets(data: bytes) -> dict[str, bytes]:
+    """The inverse of `pack_facets`."""
+    count, size = struct.unpack_from("<II", data)
+    if not count:
+        return {}
+    names = data[8 : 8 + size].decode().split("\0")
+    at = 8 + size + count
+    facets = {}
+    for name, length in zip(names, data[8 + size : at], strict=True):
+        facets[name] = data[at : at + length]
+        at += length
+    return facets
+
+
+def pack(parts: Mapping[str, bytes], facets: Mapping[str, bytes]) -> bytes:
+    """A result and its facet digests as one byte string, the same for the same content."""
+    head = pack_facets(facets)
+    names = "\0".join(parts).encode()
+    lengths = struct.pack(f"<{len(parts)}I", *map(len, parts.values()))
+    start = _HEAD.pack(_MAGIC, len(parts), len(names), len(head), 0)
+    return b"".join((start, names, lengths, head, *parts.values()))
+
+
+def unpack(data: bytes) -> tuple[dict[str, bytes], dict[str, bytes]] | None:
+    """(parts, facet digests), or None where the bytes are not what `pack` wrote."""
+    try:
+        magic, count, size, head, _ = _HEAD.unpack_from(data)
+        if magic != _MAGIC:
+            return None
+        at = _HEAD.size
+        names = data[at : at + size].decode().split("\0") if count else []
+        at += size
+        lengths = struct.unpack_from(f"<{count}I", data, at)
+        at += 4 * count
+        facets = unpack_facets(data[at : at + head])
+        at += head
+        parts = {}
+        for name, length in zip(names, lengths, strict=True):
+            parts[name] = data[at : at + length]
+            at += length
+        return (parts, facets) if at == len(data) else None
+    except (struct.error, ValueError, UnicodeDecodeError):
+        return None
