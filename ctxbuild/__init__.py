@@ -1,0 +1,56 @@
+"""ctxbuild: make for context windows.
+
+    import ctxbuild
+
+    pack = ctxbuild.load(".").build("engine")
+    print(pack.text, pack.tokens)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ctxbuild.errors import CtxbuildError as CtxbuildError
+    from ctxbuild.model import Block as Block
+    from ctxbuild.model import Pack as Pack
+    from ctxbuild.model import Plan as Plan
+    from ctxbuild.model import Reason as Reason
+    from ctxbuild.model import Verdict as Verdict
+    from ctxbuild.serve.library import Project as Project
+    from ctxbuild.serve.library import load as load
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Block",
+    "CtxbuildError",
+    "Pack",
+    "Plan",
+    "Project",
+    "Reason",
+    "Verdict",
+    "__version__",
+    "load",
+]
+
+_HOMES = {
+    "Block": "ctxbuild.model",
+    "CtxbuildError": "ctxbuild.errors",
+    "Pack": "ctxbuild.model",
+    "Plan": "ctxbuild.model",
+    "Project": "ctxbuild.serve.library",
+    "Reason": "ctxbuild.model",
+    "Verdict": "ctxbuild.model",
+    "load": "ctxbuild.serve.library",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name when it is first used, so that `import ctxbuild` costs nothing."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'ctxbuild' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(home), name)

@@ -181,3 +181,177 @@ class Facts:
     text: str = ""
     lines: Lines = field(default_factory=Lines)
     problems: tuple[Problem, ...] = ()
+
+
+# --- candidates, plans and packs ------------------------------------------------------
+
+FormName = Literal["full", "slice", "skeleton", "summary", "name"]
+"""How much of a unit is shown, from most to least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something is in or out: data, rendered by whoever shows it.
+
+    Attributes:
+        kind: what connects the unit: "entry", "listed", "call", "import", ...
+        unit: the unit at the other end, or "".
+        anchor: where it says so: (path, "import" or "reference", ordinal). Lines
+            are joined to it when the artifact is written, so that code that
+            moves changes no plan.
+        detail: a number or name that belongs to the kind.
+    """
+
+    kind: str
+    unit: str = ""
+    anchor: tuple[str, str, int] | None = None
+    detail: str = ""
+
+
+DocstringPart = Literal["", "none", "first", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One rung of a candidate's ladder of forms.
+
+    Attributes:
+        form: the form.
+        docstring: how much of the docstring a symbol's skeleton shows.
+        phase: rungs of a lower phase are bought first, see `pack/fit.py`.
+        worth: what the unit in this form is worth within its phase, beside others.
+    """
+
+    form: FormName
+    docstring: DocstringPart = ""
+    phase: int = 0
+    worth: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A unit that a layer proposes.
+
+    Attributes:
+        unit: `path`, `path::Class.method` or `path#part` for a line about a file.
+        section: which part of the layer it is laid out in.
+        order: position of the symbol in its file, 0 for files.
+        ladder: cheapest rung first; each rung replaces the one before.
+        score: 0 to 1, from what the layer's own closure says, two digits.
+        names: what a one-liner lists beside the path.
+        pinned: never trimmed and never dropped.
+        parent: the unit (a class) whose header must stand above this one, or "".
+    """
+
+    unit: str
+    path: str
+    symbol: str
+    layer: str
+    section: str
+    order: int
+    ladder: tuple[Rung, ...]
+    score: float
+    reasons: tuple[Reason, ...]
+    names: tuple[str, ...] = ()
+    pinned: bool = False
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A unit in one form, as it stands in a pack. Its tokens are those it adds."""
+
+    unit: str
+    path: str
+    symbol: str
+    form: FormName
+    layer: str
+    section: str
+    language: str
+    text: str
+    tokens: int
+    digest: str
+    score: float
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one candidate.
+
+    Attributes:
+        verdict: "kept" in its best form, "trimmed" to a lesser one, or "dropped".
+        form: the form it is kept in, None if dropped.
+        tokens: tokens it adds to the pack, 0 if dropped.
+        costs: (form, tokens) of every rung, cheapest first.
+        why: why it is trimmed or dropped: "budget", "layer-budget", "duplicate".
+    """
+
+    unit: str
+    layer: str
+    verdict: Literal["kept", "trimmed", "dropped"]
+    form: FormName | None
+    tokens: int
+    costs: tuple[tuple[FormName, int], ...]
+    score: float
+    reasons: tuple[Reason, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenName:
+    """A name that the entry uses and nothing explains for certain.
+
+    Attributes:
+        status: "unresolved"; "ambiguous": one of several definitions; "by-name": one
+            definition in the repository has that name; "dynamic": only a
+            `__getattr__` knows.
+        count: how many definitions it may be, for "ambiguous".
+    """
+
+    path: str
+    name: str
+    status: Literal["unresolved", "ambiguous", "by-name", "dynamic"]
+    count: int = 0
+    anchor: tuple[str, str, int] | None = None
+
+    def __str__(self) -> str:
+        mark = self.status.upper() + (f" {self.count}" if self.status == "ambiguous" else "")
+        return f"{self.name} [{mark}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The verdict on every candidate of a target, and what stays open."""
+
+    target: str
+    budget: int
+    reserve: int
+    tokens: int
+    verdicts: tuple[Verdict, ...]
+    open_names: tuple[OpenName, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The artifact: ordered blocks and their rendering.
+
+    Attributes:
+        text: what the model reads, as Markdown.
+        digest: `sha256:` of that text.
+        tokens: exact count of that text.
+        full_tokens: tokens of the full text of every file that a block comes from.
+    """
+
+    target: str
+    digest: str
+    tokenizer: str
+    budget: int
+    reserve: int
+    tokens: int
+    text: str
+    blocks: tuple[Block, ...]
+    open_names: tuple[OpenName, ...] = ()
+    warnings: tuple[str, ...] = ()
+    full_tokens: int = 0

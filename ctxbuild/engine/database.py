@@ -26,7 +26,7 @@ from typing import Any, Protocol, TypeVar
 
 from ctxbuild.engine.events import Cause, Event, Invalidated, Node, Ran, Reused
 from ctxbuild.engine.executor import Fanout
-from ctxbuild.engine.pack import digest, facets_of, pack, unpack
+from ctxbuild.engine.codec import digest, facets_of, pack, unpack
 from ctxbuild.engine.query import (
     ABSENT,
     AnyQuery,
@@ -115,7 +115,7 @@ class Database:
         self._asked = {i.name for i in self._indexes if self._rows.number(f"asked:{i.name}")}
         self._torn = False
         self.revision = self._rows.number("revision")
-        self._check_versions()
+        self._versions = self._version_number()
 
     # --- the outside ------------------------------------------------------------------
 
@@ -139,10 +139,17 @@ class Database:
         ]
         self._settled.clear()
         with self.atomic():
+            self._accept_versions()
             if changed:
                 self._next_revision()
             for cell, facets in changed:
                 self._publish(cell, facets)
+
+    def is_current(self, touched: Iterable[tuple[Input, str]]) -> bool:
+        """Whether `apply` would find nothing to do; writes nothing."""
+        return self._rows.number("versions") == self._versions and not any(
+            True for source, key in touched for _ in self._reread(source, key)
+        )
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
@@ -230,18 +237,22 @@ class Database:
         self.revision += 1
         self._rows.set_number("revision", self.revision)
 
-    def _check_versions(self) -> None:
-        """After an upgrade every derived node is suspect: its code may answer differently."""
+    def _version_number(self) -> int:
         versions = "\0".join(
             f"{source.name}\0{source.version}"
             for source in self._by_name.values()
             if isinstance(source, (Query, ContentQuery))
         )
-        number = int.from_bytes(digest(versions.encode())[:7], "big")
-        if self._rows.number("versions") != number:
+        return int.from_bytes(digest(versions.encode())[:7], "big")
+
+    def _accept_versions(self) -> None:
+        """After an upgrade every derived node is suspect: its code may answer differently."""
+        if self._rows.number("versions") != self._versions:
             self._rows.begin()
             self._rows.connection.execute("UPDATE nodes SET dirty = 1 WHERE value IS NOT NULL")
-            self._rows.set_number("versions", number)
+            self._rows.set_number("versions", self._versions)
+            self._cells.clear()
+            self._by_id.clear()
 
     # --- cells ------------------------------------------------------------------------
 
@@ -259,7 +270,18 @@ class Database:
 
     def _new(self, query: str, key: str, version: str) -> Cell:
         cell = Cell(
-            (self._rows.next_id, query, key, version, 1, self.revision, self.revision, None, b"", "")
+            (
+                self._rows.next_id,
+                query,
+                key,
+                version,
+                1,
+                self.revision,
+                self.revision,
+                None,
+                b"",
+                "",
+            )
         )
         self._rows.next_id += 1
         self._keep(cell)
@@ -382,9 +404,7 @@ class Database:
         self._on_event(Reused(Node(query.name, key), "content", query.stage))
         return self._record(query, key, cell, context, value, facets, "content\0\0")
 
-    def _absent(
-        self, query: AnyQuery, key: str, cell: Cell | None, context: Context
-    ) -> Cell:
+    def _absent(self, query: AnyQuery, key: str, cell: Cell | None, context: Context) -> Cell:
         """Records that a key has no content: an empty result, and no work to tell of."""
         data = pack({}, {})
         self._put(digest(data), data)

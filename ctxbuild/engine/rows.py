@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from ctxbuild.engine.pack import pack_facets, unpack_facets
+from ctxbuild.engine.codec import pack_facets, unpack_facets
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS engine(name TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
@@ -139,7 +139,9 @@ class Rows:
 
     def keys(self, query: str) -> tuple[str, ...]:
         """All keys of a query, sorted."""
-        rows = self.connection.execute("SELECT key FROM nodes WHERE query = ? ORDER BY key", (query,))
+        rows = self.connection.execute(
+            "SELECT key FROM nodes WHERE query = ? ORDER BY key", (query,)
+        )
         return tuple(row[0] for row in rows)
 
     def stale_keys(self, query: str, version: str) -> tuple[set[str], set[str]]:
@@ -179,7 +181,9 @@ class Rows:
             "UPDATE nodes SET dirty = 0, verified = ? WHERE id = ?", (cell.verified, cell.id)
         )
 
-    def write_edges(self, src: int, edges: Iterable[tuple[int, str, bytes]], *, fresh: bool) -> None:
+    def write_edges(
+        self, src: int, edges: Iterable[tuple[int, str, bytes]], *, fresh: bool
+    ) -> None:
         """Replaces the dependencies of a node: (dependency's id, facet, digest), in order asked."""
         self.begin()
         if not fresh:

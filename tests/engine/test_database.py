@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ctxbuild.engine.database import Context, Database
 from ctxbuild.engine.events import Event, Invalidated, Node, Ran, Reused
-from ctxbuild.engine.pack import digest, facets_of, pack, unpack
+from ctxbuild.engine.codec import digest, facets_of, pack, unpack
 from ctxbuild.engine.query import (
     ContentQuery,
     Facet,
@@ -70,6 +70,7 @@ class World:
         self.db = Database(
             self.connection, self.values, declared, on_event=lambda e: self.events.append(e)
         )
+        self.db.apply(())
 
     def _read(self, key: str, facet: str) -> bytes:
         text = self.texts.get(key)

@@ -1,0 +1,52 @@
+"""`python -m benchmarks [NAME…] [--json FILE]`: run benchmarks and print their tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from benchmarks import build
+from benchmarks.corpus import CorpusError
+from benchmarks.measure import ProgramFailed
+from benchmarks.table import Row, render, write_json
+
+BENCHMARKS: dict[str, Callable[[], Iterable[Row]]] = {
+    "build": build.benchmark,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the named benchmarks, or all.
+
+    Returns:
+        0, or 1 when one of them could not be run. A goal that is missed is no failure:
+        benchmarks tell, they do not gate.
+    """
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}")
+    results: dict[str, list[Row]] = {}
+    failed = False
+    for name in options.names or BENCHMARKS:
+        rows = results.setdefault(name, [])
+        try:
+            for row in BENCHMARKS[name]():
+                rows.append(row)
+                print(f"{name}: {row.what}", file=sys.stderr)
+        except (CorpusError, ProgramFailed) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            failed = True
+        print(render(name, rows))
+    if options.json:
+        write_json(options.json, results)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,5 @@
+"""`python -m ctxbuild` is the `ctxbuild` command."""
+
+from ctxbuild.cli.main import main
+
+raise SystemExit(main())

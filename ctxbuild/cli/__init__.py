@@ -1,0 +1,1 @@
+"""The command line: `main.py` finds the command, `commands/` runs it, `console.py` prints."""

@@ -1,0 +1,1 @@
+"""One file per command: `HELP`, `arguments(parser)` and `run(args, console)` to an exit code."""

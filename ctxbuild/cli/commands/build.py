@@ -1,0 +1,72 @@
+"""Bring targets up to date; a path instead of a target's name needs no ctxfile."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+
+from ctxbuild.cli import render
+from ctxbuild.cli.console import Console
+from ctxbuild.cli.progress import Progress
+from ctxbuild.cli.project import find_ctxfile, open_session
+from ctxbuild.serve.results import BuildResult
+from ctxbuild.source.ctxfile import Ctxfile
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="default: all; or a file")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="say what would run, only")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--explain", action="store_true", help="say why each stage ran")
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="with a file: its budget")
+
+
+def run(args: Namespace, console: Console) -> int:
+    """Runs the command."""
+    ctxfile, targets = _project(args)
+    progress = Progress(console)
+    session = open_session(ctxfile, args, console, progress.on_event)
+    with progress:
+        result = session.build(targets, dry=args.dry_run)
+    _print(args, console, result)
+    if args.explain:
+        from ctxbuild.cli.explanations import explain_events
+
+        console.note(explain_events(session.events).rstrip("\n") or "nothing ran: all is fresh")
+    return 2 if result.failed else 0
+
+
+def _project(args: Namespace) -> tuple[Ctxfile, list[str]]:
+    """The ctxfile, or one made up for files that are named instead of targets."""
+    from ctxbuild.errors import UsageError
+
+    if not any(_is_path(args.directory, name) for name in args.targets):
+        if args.budget is not None:
+            raise UsageError("--budget goes with a file", "set the target's budget in the ctxfile")
+        return find_ctxfile(args), args.targets
+    from ctxbuild.cli.adhoc import adhoc
+
+    return adhoc(args.directory, args.targets, args.budget), []
+
+
+def _is_path(directory: str, name: str) -> bool:
+    path = name.partition("::")[0]
+    return ("/" in path or "." in path) and os.path.exists(os.path.join(directory, path))
+
+
+def _print(args: Namespace, console: Console, result: BuildResult) -> None:
+    for warning in result.warnings:
+        console.warn(warning)
+    for target in result.targets:
+        if target.error:
+            console.error(target.error)
+        elif target.status == "built" or console.verbose:
+            for warning in target.warnings:
+                console.warn(f"{target.name}: {warning}")
+    if args.json:
+        import json
+
+        console.result(json.dumps(result.data(), indent=2))
+    else:
+        console.result(render.build_table(result))

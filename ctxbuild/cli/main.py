@@ -1,0 +1,158 @@
+"""The `ctxbuild` command: finds the subcommand, imports only that, and maps errors to exit codes.
+
+Exit codes: 0 fine; 1 a check said no; 2 usage or ctxfile error; 3 a bug of ours;
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from types import ModuleType
+
+    from ctxbuild.cli.console import Console
+
+COMMANDS = {
+    "init": "write a commented ctxfile for this repository",
+    "build": "bring targets up to date",
+    "show": "print a pack, its plan or its blocks",
+    "why": "why a unit is in a pack, or why not, and at which cost",
+    "explain": "why a target was rebuilt, or what a build would run",
+    "graph": "who imports whom, as JSON, DOT or Mermaid",
+    "cache": "look at the cache, make it smaller, check it",
+    "schema": "print the JSON Schema of the ctxfile",
+    "doctor": "check the installation, the cache and what is left out",
+    "clean": "delete outputs and cache",
+}
+_WITH_VALUE = frozenset({"-C", "-f", "-j", "--directory", "--file", "--jobs", "--color"})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        argv: the arguments without the program's name; the process's own by default.
+
+    Returns:
+        The exit code.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] in (["--version"], ["-V"]):
+        return _print_version()
+    at = _command_at(arguments)
+    name = arguments[at] if at is not None else ""
+    if name not in COMMANDS:
+        return _no_command(arguments, name)
+    assert at is not None
+    module = _module(name)
+    args = _parser(name, module).parse_args(arguments[:at] + arguments[at + 1 :])
+    return _run(module, args)
+
+
+def _print_version() -> int:
+    from ctxbuild import __version__
+
+    sys.stdout.write(f"ctxbuild {__version__}\n")
+    return 0
+
+
+def _command_at(arguments: Sequence[str]) -> int | None:
+    """Position of the first argument that is no option and no option's value."""
+    skip = False
+    for at, argument in enumerate(arguments):
+        if skip:
+            skip = False
+        elif argument in _WITH_VALUE:
+            skip = True
+        elif not argument.startswith("-"):
+            return at
+    return None
+
+
+def _no_command(arguments: Sequence[str], name: str) -> int:
+    if not name and (not arguments or {"-h", "--help"} & set(arguments)):
+        sys.stdout.write(_overview())
+        return 0 if arguments else 2
+    if not name:
+        sys.stderr.write("ctxbuild: no command given; see `ctxbuild --help`\n")
+        return 2
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, 1)
+    hint = f"did you mean {near[0]!r}?" if near else "see `ctxbuild --help`"
+    sys.stderr.write(f"ctxbuild: unknown command {name!r}: {hint}\n")
+    return 2
+
+
+def _overview() -> str:
+    rows = "".join(f"  {name:8} {text}\n" for name, text in COMMANDS.items())
+    return (
+        "usage: ctxbuild [-C DIR] [-f FILE] COMMAND ...\n\n"
+        "Make for context windows: compiles exactly the context that a task needs.\n\n"
+        f"commands:\n{rows}\n"
+        "`ctxbuild COMMAND --help` tells more; `ctxbuild --version` prints the version.\n"
+    )
+
+
+def _module(name: str) -> ModuleType:
+    from importlib import import_module
+
+    return import_module(f"ctxbuild.cli.commands.{name}")
+
+
+def _parser(name: str, module: ModuleType) -> ArgumentParser:
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser(
+        prog=f"ctxbuild {name}", description=module.__doc__, allow_abbrev=False
+    )
+    parser.add_argument("-C", "--directory", metavar="DIR", default=".", help="work in DIR")
+    parser.add_argument("-f", "--file", metavar="FILE", help="the ctxfile (default: ctxfile.toml)")
+    parser.add_argument(
+        "-j", "--jobs", metavar="N", type=int, default=0, help="processes (default: one per core)"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="errors only")
+    parser.add_argument("-v", "--verbose", action="store_true", help="tell more")
+    parser.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", help="colour the output"
+    )
+    module.arguments(parser)
+    return parser
+
+
+def _run(module: ModuleType, args: Namespace) -> int:
+    from ctxbuild.cli.console import Console
+    from ctxbuild.errors import CtxbuildError
+
+    console = Console(color=args.color, quiet=args.quiet, verbose=args.verbose)
+    try:
+        code: int = module.run(args, console)
+        console.flush()
+        return code
+    except CtxbuildError as error:
+        console.error(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        console.error("interrupted: what was finished is kept")
+        return 130
+    except BrokenPipeError:
+        # The reader went away, as `head` does: not our failure.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except RecursionError as error:
+        return _bug(console, error)
+    except Exception as error:  # noqa: BLE001  # the last resort: a bug becomes a report
+        return _bug(console, error)
+
+
+def _bug(console: Console, error: BaseException) -> int:
+    from ctxbuild.cli.bugs import report
+
+    console.error(f"internal error: {type(error).__name__}: {error}")
+    console.error(f"please report it with the log: {report(error)}")
+    return 3

@@ -1,0 +1,52 @@
+"""Which ctxfile a command works on, and a session for it."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Callable
+
+from ctxbuild.engine.events import Event
+from ctxbuild.errors import UsageError
+from ctxbuild.serve.session import Session
+from ctxbuild.source import ctxfile as ctxfiles
+
+from ctxbuild.cli.console import Console
+
+
+def find_ctxfile(args: Namespace) -> ctxfiles.Ctxfile:
+    """The ctxfile of `-f`, else the nearest one from `-C` upwards.
+
+    Raises:
+        UsageError: there is none.
+        CtxfileError: it is wrong.
+    """
+    directory = args.directory
+    if not os.path.isdir(directory):
+        raise UsageError(f"{directory}: is not a directory", "correct -C")
+    if args.file:
+        return ctxfiles.load(os.path.join(directory, args.file))
+    found = ctxfiles.find(directory)
+    if found is None:
+        raise UsageError(
+            "no ctxfile.toml here or in a directory above",
+            "run `ctxbuild init`, or `ctxbuild build FILE` for a single file",
+        )
+    return ctxfiles.load(found)
+
+
+def open_session(
+    ctxfile: ctxfiles.Ctxfile,
+    args: Namespace,
+    console: Console,
+    on_event: Callable[[Event], None] = lambda event: None,
+) -> Session:
+    """A session that says when it has to wait."""
+    if args.jobs < 0:
+        raise UsageError(f"-j {args.jobs}: is negative", "give the number of processes")
+    return Session(
+        ctxfile,
+        workers=args.jobs,
+        on_event=on_event,
+        on_wait=lambda: console.note("waiting for another build to end"),
+    )

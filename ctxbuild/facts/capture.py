@@ -1,0 +1,141 @@
+"""One parse and one query run: a file's text becomes parts of chains and captures by role."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from ctxbuild.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node, Tree
+
+    from ctxbuild.facts.languages import Grammar
+
+    Match = dict[str, list[Node]]
+
+# The parser asks every hundred steps whether to go on. Well-formed code needs about one
+# question per 60 bytes; counting questions instead of seconds keeps facts deterministic.
+_QUESTIONS = 2_000
+_BYTES_PER_QUESTION = 4
+_SMALL = 100_000  # bytes; below, even the worst input is quick
+
+
+class Source:
+    """A text with its bytes, cut by byte offsets.
+
+    Args:
+        text: the decoded text.
+    """
+
+    __slots__ = ("_ascii", "data", "line_starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.data = text.encode("utf-8")
+        self._ascii = len(self.data) == len(text)
+        lengths = map(len, self.data.split(b"\n"))
+        self.line_starts = list(accumulate(lengths, _next_line, initial=0))[:-1]
+
+    def cutter(self) -> Callable[[int, int], str]:
+        """A function that cuts the text between two byte offsets."""
+        text, data = self.text, self.data
+        if self._ascii:
+            return lambda start, end: text[start:end]
+        return lambda start, end: data[start:end].decode("utf-8", "replace")
+
+    def line(self, offset: int) -> int:
+        """The line of a byte offset, from 1."""
+        return bisect_right(self.line_starts, offset)
+
+    def indent(self, offset: int) -> bytes:
+        """The white space that begins the line of a byte offset."""
+        start = self.data.rfind(b"\n", 0, offset) + 1
+        head = self.data[start:offset]
+        return head[: len(head) - len(head.lstrip(b" \t\f"))]
+
+
+def _next_line(start: int, length: int) -> int:
+    return start + length + 1
+
+
+def parse(source: Source, grammar: Grammar) -> tuple[Tree | None, Problem | None]:
+    """The syntax tree, or the problem that parsing takes too many steps."""
+    import tree_sitter
+
+    parser = tree_sitter.Parser(grammar.parser)
+    data = source.data
+    if len(data) < _SMALL:
+        return parser.parse(data), None
+    left = _QUESTIONS + len(data) // _BYTES_PER_QUESTION
+
+    def stop(_offset: int, _broken: bool) -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    view = memoryview(data)
+    try:
+        tree = parser.parse(
+            lambda offset, _point: view[offset:].tobytes(), progress_callback=stop
+        )
+    except ValueError:
+        tree = None
+    if tree is None or left < 0:
+        return None, Problem("timeout", "parsing takes too many steps: kept as text")
+    return tree, None
+
+
+class Captures:
+    """What the query found.
+
+    Attributes:
+        parts: one number per part of a chain: `start << 32 | end << 4 | code`, so that
+            sorting brings together what starts together, the innermost first.
+        roles: the matches of each role, in the order of their nodes.
+    """
+
+    __slots__ = ("parts", "roles")
+
+    def __init__(self, root: Node, grammar: Grammar) -> None:
+        from tree_sitter import QueryCursor
+
+        parts: list[int] = []
+        roles: dict[str, list[Match]] = {role: [] for role in grammar.roles if role}
+        codes = grammar.parts
+        keep = [None if role is None else roles[role].append for role in grammar.roles]
+        add = parts.append
+        for index, match in QueryCursor(grammar.query).matches(root):
+            code = codes[index]
+            if code is not None:
+                node = match["part"][0]
+                add(node.start_byte << 32 | node.end_byte << 4 | code)
+            role = keep[index]
+            if role is not None:
+                role(match)
+        parts.sort()
+        self.parts = parts
+        self.roles = roles
+
+    def role(self, name: str) -> list[Match]:
+        """The matches of a role, none for a role that the language does not have."""
+        return self.roles.get(name, [])
+
+
+def first_error(root: Node) -> Node | None:
+    """The first error or missing node in a tree, without recursion."""
+    if not root.has_error:
+        return None
+    cursor = root.walk()
+    while True:
+        node = cursor.node
+        if node is None or node.is_error or node.is_missing:
+            return node
+        if not cursor.goto_first_child():
+            return node
+        while cursor.node is not None and not cursor.node.has_error:
+            if not cursor.goto_next_sibling():
+                return node

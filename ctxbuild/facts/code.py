@@ -1,0 +1,216 @@
+"""Bytes to facts: one parse, one query run, then pure steps over what was captured."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ctxbuild.facts.decode import LIMIT, decode
+from ctxbuild.model import Facts, Lines, Outline, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ctxbuild.facts.capture import Captures, Source
+    from ctxbuild.facts.chains import Chains
+    from ctxbuild.facts.languages import Grammar
+    from ctxbuild.facts.scopes import Scopes
+    from ctxbuild.model import Reference
+
+_SUMMARY = 120  # characters
+_SENTENCE = re.compile(r"[.!?](?=\s|\Z)")
+_MARKDOWN_HEADING = re.compile(r"#{1,6}[ \t]+")
+
+
+def extract(data: bytes, language: str | None) -> Facts:
+    """All facts of one file.
+
+    Args:
+        data: the file's bytes.
+        language: what `language_of` said; None for text that is not parsed.
+
+    Returns:
+        The facts. Whatever the bytes are, nothing is raised; what is wrong with them is
+        in `problems`. A file over `decode.LIMIT` bytes keeps nothing but its outline's
+        summary. In a file with syntax errors, what is well-formed around them is
+        there; definitions whose own header is broken are left out with their members,
+        so that every signature and the skeleton parse.
+    """
+    if len(data) > LIMIT:
+        head, problems = decode(data[:4096].replace(b"\0", b""))
+        problem = Problem("too-large", f"{len(data):,} bytes: over {LIMIT:,} nothing is read")
+        outline = Outline(language or "", summary=_text_summary(head))
+        return Facts(outline, lines=Lines(total=data.count(b"\n") + 1), problems=(problem,))
+    text, problems = decode(data)
+    if language is not None:
+        from ctxbuild.facts.languages import grammar
+
+        loaded = grammar(language)
+        if loaded is not None:
+            return _extract(text, loaded, problems)
+    return _text_only(text, language or "", problems)
+
+
+def _text_only(text: str, language: str, problems: tuple[Problem, ...]) -> Facts:
+    outline = Outline(language, summary=_text_summary(text[:4096]))
+    return Facts(outline, text=text, lines=Lines(total=_count_lines(text)), problems=problems)
+
+
+def _extract(text: str, grammar: Grammar, problems: tuple[Problem, ...]) -> Facts:
+    from ctxbuild.facts.bindings import Binder, find_flows
+    from ctxbuild.facts.capture import Captures, Source, first_error, parse
+    from ctxbuild.facts.chains import find_chains
+    from ctxbuild.facts.exports import find_exported
+    from ctxbuild.facts.imports import find_imports
+    from ctxbuild.facts.scopes import Scopes
+    from ctxbuild.facts.skeleton import render_file
+    from ctxbuild.facts.symbols import SymbolReader
+
+    source = Source(text)
+    name = grammar.language.name
+    tree, problem = parse(source, grammar)
+    if tree is None:
+        found = (problem,) if problem else ()
+        return _text_only(text, name, problems + found)
+    root = tree.root_node
+    captures = Captures(root, grammar)
+    scopes = Scopes(captures, source)
+    chains = find_chains(captures, source, grammar.language)
+    binder = Binder(captures, source, scopes, chains, grammar)
+    bound = binder.read()
+    imports, dynamic = find_imports(captures, source, scopes, chains, bound.named, grammar.language)
+    reader = SymbolReader(captures, source, scopes, chains, grammar)
+    broken = first_error(root)
+    entries = reader.read(bound, broken is not None)
+    references, reference_lines = _references(chains, scopes, source)
+    definitions = tuple(entry.symbol for entry in entries)
+    docstring = reader.module_docstring()
+    if broken is not None:
+        line = source.line(broken.start_byte)
+        problems += (Problem("syntax", f"line {line}: does not parse"),)
+    if scopes.too_deep:
+        problems += (Problem("too-deep", "definitions nest too deeply: inner ones left out"),)
+    return Facts(
+        outline=Outline(
+            name,
+            tuple((symbol.name, symbol.kind) for symbol in definitions),
+            find_exported(captures, source, chains, grammar.language, scopes),
+            _docstring_summary(docstring),
+            tuple(sorted(dynamic)),
+        ),
+        imports=tuple(item for _start, item in imports),
+        definitions=definitions,
+        flows=find_flows(binder, bound, captures, scopes),
+        references=references,
+        bindings=tuple(binding for _start, binding in bound.bindings),
+        bodies=tuple(entry.body for entry in entries),
+        skeleton=render_file(docstring, definitions),
+        text=text,
+        lines=Lines(
+            tuple(entry.span for entry in entries),
+            tuple(source.line(start) for start, _item in imports),
+            reference_lines,
+            _count_lines(text),
+        ),
+        problems=problems,
+    )
+
+
+def _references(
+    chains: Chains, scopes: Scopes, source: Source
+) -> tuple[tuple[Reference, ...], tuple[int, ...]]:
+    """The uses worth keeping: not local names alone, nor what nests in functions."""
+    from ctxbuild.model import Reference
+
+    bounds, owners = scopes.segments()
+    line_starts = source.line_starts
+    bounds = [*bounds, len(source.data) + 1]
+    line_starts = [*line_starts, len(source.data) + 1]
+    local, hidden = _visible(scopes)
+    out: list[Reference] = []
+    lines: list[int] = []
+    segment, line = 0, 0
+    previous = -1
+    names: frozenset[str] | set[str] = frozenset()
+    inner: frozenset[str] | set[str] = frozenset()
+    scope = ""
+    for start, chain, kind, bare in chains.uses:
+        while bounds[segment + 1] <= start:
+            segment += 1
+        if segment != previous:
+            previous = segment
+            owner = owners[segment]
+            names, inner, scope = local[owner], hidden[owner], scopes.all[owner].qualified
+        if bare:
+            if chain in names or chain in inner:
+                continue
+        elif chain[0] == "?":
+            if "." not in chain:
+                continue
+        elif inner and _root(chain) in inner:
+            continue
+        while line_starts[line + 1] <= start:
+            line += 1
+        out.append(Reference(chain, scope, kind))
+        lines.append(line + 1)
+    return tuple(out), tuple(lines)
+
+
+def _visible(scopes: Scopes) -> tuple[list[set[str]], list[set[str]]]:
+    """Per scope: the local names that functions around it bind, and the hidden definitions."""
+    local: list[set[str]] = []
+    hidden: list[set[str]] = []
+    for scope in scopes.all:
+        if not local:
+            local.append(set())
+            hidden.append(set())
+            continue
+        parent_local, parent_hidden = local[scope.parent], hidden[scope.parent]
+        own = scope.names if scope.kind == "function" else ()
+        local.append(_joined(parent_local, own))
+        hidden.append(_joined(parent_hidden, scope.hidden))
+    return local, hidden
+
+
+def _joined(base: set[str], more: Iterable[str]) -> set[str]:
+    return base.union(more) if more else base
+
+
+def _root(chain: str) -> str:
+    for index, character in enumerate(chain):
+        if character in ".([":
+            return chain[:index]
+    return chain
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") if text else 0)
+
+
+def _docstring_summary(literal: str) -> str:
+    """The first sentence of a docstring, on one line."""
+    from ctxbuild.facts.skeleton import literal_content
+
+    paragraph = literal_content(literal[:4096] if len(literal) < 4096 else literal).strip()
+    paragraph = paragraph[:1024].partition("\n\n")[0]
+    paragraph = " ".join(paragraph.replace("\\\n", " ").split())
+    found = _SENTENCE.search(paragraph)
+    return _clipped(paragraph[: found.end()] if found else paragraph)
+
+
+def _text_summary(text: str) -> str:
+    """The first Markdown heading or else the first line that is not empty."""
+    first = ""
+    for line in text.split("\n"):
+        stripped = " ".join(line.split())
+        if not stripped:
+            continue
+        heading = _MARKDOWN_HEADING.match(stripped)
+        if heading:
+            return _clipped(stripped[heading.end() :].rstrip("# ") or stripped)
+        first = first or stripped
+    return _clipped(first)
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _SUMMARY else text[: _SUMMARY - 3].rstrip() + "..."

@@ -1,0 +1,195 @@
+"""Imports: what each name comes from, under which condition it stands, and computed ones."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ctxbuild.model import Import, ImportKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tree_sitter import Node
+
+    from ctxbuild.facts.capture import Captures, Source
+    from ctxbuild.facts.chains import Chains
+    from ctxbuild.facts.languages import Language
+    from ctxbuild.facts.scopes import Scopes
+
+Region = tuple[int, int, ImportKind]
+
+_WORD = re.compile(r"\w+")
+_SPACE = re.compile(r"\s+|\\\n")
+_LITERAL_CALL = re.compile(
+    r"""\(\s*(?:name\s*=\s*)?(["'])(\.*)([\w.]*)\1\s*"""
+    r"""(?:,\s*(?:package\s*=\s*)?(?:(["'])([\w.]+)\4|(__package__|__name__))\s*)?,?\s*\)\Z"""
+)
+_LONGEST_CALL = 400  # characters of the arguments of an importing call
+_FUTURE = "__future__"
+
+
+def find_imports(
+    captures: Captures,
+    source: Source,
+    scopes: Scopes,
+    chains: Chains,
+    named: dict[int, str],
+    language: Language,
+) -> tuple[list[tuple[int, Import]], set[str]]:
+    """All imports with their byte offsets, and what makes the file dynamic.
+
+    Args:
+        captures: what the query found.
+        source: the file's text.
+        scopes: its functions and classes.
+        chains: its chains; calls that import are among them.
+        named: by start of a value: the name it is assigned to.
+        language: the words for conditions and dynamic calls.
+
+    Returns:
+        (start byte, import) in source order; names of dynamic constructs.
+    """
+    cut = source.cutter()
+    regions = _regions(captures, cut, language) if captures.role("import") else []
+    found: list[tuple[int, Import]] = []
+    for match in captures.role("import"):
+        module_node = match["module"][0] if "module" in match else None
+        name_node = match["name"][0] if "name" in match else None
+        at = name_node if name_node is not None else module_node
+        if at is None:
+            continue
+        level, module = _module(module_node, cut)
+        name = _joined(name_node, cut) if name_node is not None else None
+        alias = _joined(match["alias"][0], cut) if "alias" in match else None
+        if alias is None:
+            alias = name if name is not None else module.partition(".")[0]
+        start = at.start_byte
+        number = scopes.function_of(scopes.at(start))
+        kind = _kind(regions, start, bool(number))
+        scope = scopes.all[number].qualified
+        found.append((start, Import(module, name, alias, level, kind, scope)))
+    dynamic = _dynamic(found, source, scopes, chains, named, language)
+    found.sort(key=_start)
+    return found, dynamic
+
+
+def _start(item: tuple[int, Import]) -> int:
+    return item[0]
+
+
+def _module(node: Node | None, cut: Callable[[int, int], str]) -> tuple[int, str]:
+    """How many dots a module's name begins with, and the name without them."""
+    if node is None:
+        return 0, _FUTURE
+    text = _joined(node, cut)
+    name = text.lstrip(".")
+    return len(text) - len(name), name
+
+
+def _joined(node: Node, cut: Callable[[int, int], str]) -> str:
+    text = cut(node.start_byte, node.end_byte)
+    return text if text.isidentifier() else _SPACE.sub("", text)
+
+
+def _regions(
+    captures: Captures, cut: Callable[[int, int], str], language: Language
+) -> list[Region]:
+    """Where the kind of an import is not "top", as byte ranges."""
+    checking = language.words("imports", "type_checking")
+    fallback = language.words("imports", "fallback")
+    regions: list[Region] = []
+    for match in captures.role("condition"):
+        node, condition = match["node"][0], match["condition"][0]
+        regions.append((node.start_byte, node.end_byte, "conditional"))
+        words = _WORD.findall(cut(condition.start_byte, min(condition.end_byte, _clip(condition))))
+        if checking.isdisjoint(words):
+            continue
+        then = match["then"][0]
+        if "not" in words:
+            regions.append((then.end_byte, node.end_byte, "type-checking"))
+        else:
+            regions.append((then.start_byte, then.end_byte, "type-checking"))
+    for match in captures.role("fallback"):
+        node, condition = match["node"][0], match["condition"][0]
+        text = cut(condition.start_byte, min(condition.end_byte, _clip(condition)))
+        if not fallback.isdisjoint(_WORD.findall(text)):
+            regions.append((node.start_byte, node.end_byte, "fallback"))
+    regions.sort()
+    return regions
+
+
+def _clip(node: Node) -> int:
+    return node.start_byte + 200
+
+
+def _kind(regions: Sequence[Region], start: int, in_function: bool) -> ImportKind:
+    """Of all conditions an import stands under, the one that says most."""
+    kinds = {kind for first, end, kind in regions if first <= start < end}
+    if "type-checking" in kinds:
+        return "type-checking"
+    if in_function:
+        return "lazy"
+    for kind in ("fallback", "conditional"):
+        if kind in kinds:
+            return kind  # type: ignore[return-value]
+    return "top"
+
+
+def _dynamic(
+    found: list[tuple[int, Import]],
+    source: Source,
+    scopes: Scopes,
+    chains: Chains,
+    named: dict[int, str],
+    language: Language,
+) -> set[str]:
+    """Add imports by call with a literal name; return what stays dynamic."""
+    always = language.words("dynamic", "always")
+    importing = language.words("dynamic", "imports")
+    module = str(language.table.get("dynamic", {}).get("import_module", ""))
+    functions = language.words("dynamic", "module_functions")
+    owned = {scope.name for scope in scopes.all if scope.depth == 1}
+    owned.update(item.alias for _at, item in found if item.module != module)
+    callees = {name: name for name in always | importing if name not in owned}
+    callees.update({f"builtins.{name}": name for name in always | importing})
+    callees.update({f"{module}.{name}": name for name in importing})
+    for _at, item in found:
+        if item.module == module and item.name in importing:
+            callees[item.alias] = str(item.name)
+        elif item.module == module and item.name is None:
+            callees.update({f"{item.alias}.{name}": name for name in importing})
+    dynamic = {
+        scope.name
+        for scope in scopes.all
+        if scope.depth == 1 and scope.kind == "function" and scope.name in functions
+    }
+    cut = source.cutter()
+    for chain, start, callee_end, end in chains.calls:
+        name = callees.get(chain)
+        if name is None:
+            continue
+        item = None
+        if name in importing and end - callee_end <= _LONGEST_CALL:
+            scope = scopes.all[scopes.function_of(scopes.at(start))].qualified
+            item = _literal_import(cut(callee_end, end), named.get(start, ""), scope)
+        if item is None:
+            dynamic.add(name)
+        else:
+            found.append((start, item))
+    return dynamic
+
+
+def _literal_import(arguments: str, alias: str, scope: str) -> Import | None:
+    """The import that a call with literal arguments makes, or None."""
+    match = _LITERAL_CALL.match(arguments)
+    if match is None or not match[3]:
+        return None
+    level, module, package = len(match[2]), match[3], match[5]
+    if level and package:
+        parents = package.split(".")
+        if level > len(parents):
+            return None
+        module = ".".join([*parents[: len(parents) - level + 1], module])
+        level = 0
+    return Import(module, None, alias, level, "dynamic", scope)

@@ -1,0 +1,1 @@
+"""Candidates to artifact, in pipeline order: tokens, forms, fit, layout, render, pipeline."""

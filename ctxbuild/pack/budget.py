@@ -1,0 +1,255 @@
+"""From candidates to chosen blocks: prices every rung, fills layer by layer, recounts exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ctxbuild.errors import BudgetError
+from ctxbuild.model import Block, Candidate, Rung, Verdict
+from ctxbuild.pack import render
+from ctxbuild.pack.fit import Choice, Headers, Offer, choose, offer
+from ctxbuild.pack.forms import Texts, text_of
+from ctxbuild.pack.layout import arrange
+from ctxbuild.pack.tokens import Counter
+
+_MAX_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The budget of a target.
+
+    Attributes:
+        budget: tokens of the whole context.
+        reserve: tokens of it that are kept free for the answer.
+        layers: tokens per layer that has a budget of its own.
+    """
+
+    budget: int
+    reserve: int
+    layers: Mapping[str, int]
+
+    @property
+    def available(self) -> int:
+        """Tokens that the rendered pack may have."""
+        return self.budget - self.reserve
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a pack is laid out and rendered."""
+
+    target: str
+    layers: tuple[str, ...]
+    languages: Mapping[str, str]
+    layout: str = "stable"
+    headers: str = "lean"
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What fits: blocks in order, a verdict per candidate, the exact tokens of the text."""
+
+    blocks: tuple[Block, ...]
+    verdicts: tuple[Verdict, ...]
+    tokens: int
+
+
+def fit(
+    candidates: Sequence[Candidate], texts: Texts, count: Counter, limits: Limits, style: Style
+) -> Fitted:
+    """Chooses forms so that the exact count of the rendered text keeps the budget.
+
+    Prices add up exactly for the usual encodings (see `pack/render.py`). Where
+    they do not, the excess of the exact count is taken off and the choice made
+    again.
+
+    Raises:
+        BudgetError: pinned candidates, or the title alone, exceed the budget.
+    """
+    candidates = _without_repeats(candidates)
+    offers = _offers(candidates, texts, count)
+    headers = _headers(offers, style, count)
+    slack = 0
+    for _ in range(_MAX_ROUNDS):
+        choices = _fill(offers, headers, limits, style, slack, count)
+        blocks = _blocks(offers, choices, texts, count, style)
+        tokens = count([render.markdown(style.target, blocks, style.headers)])[0]
+        if tokens <= limits.available:
+            verdicts = tuple(_verdict(each, choices, blocks, limits) for each in offers)
+            return Fitted(tuple(blocks), verdicts, tokens)
+        slack += tokens - limits.available
+    raise BudgetError(
+        f"target {style.target!r}: nothing fits into {limits.available} tokens",
+        "raise its budget, or lower its reserve",
+    )
+
+
+def _without_repeats(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The first proposal of a unit stands; a later layer does not show it again."""
+    seen: set[str] = set()
+    kept = []
+    for candidate in candidates:
+        if candidate.unit not in seen:
+            seen.add(candidate.unit)
+            kept.append(candidate)
+    return kept
+
+
+def _offers(candidates: Sequence[Candidate], texts: Texts, count: Counter) -> list[Offer]:
+    parents = {c.parent for c in candidates if c.parent}
+    written = [
+        [text_of(texts, c, rung, hollow=c.unit not in parents) for rung in c.ladder]
+        for c in candidates
+    ]
+    counted = iter(count([text for each in written for text in each]))
+    return [
+        offer(candidate, each, [next(counted) for _ in each])
+        for candidate, each in zip(candidates, written, strict=True)
+    ]
+
+
+def _header_texts(candidate: Candidate, rung: Rung, style: Style) -> dict[str, str]:
+    """Header id to what stands above (and below) a candidate in a form."""
+    layer, section, path = candidate.layer, candidate.section, candidate.path
+    language = style.languages.get(path, "")
+    before, after = render.wrap(language, "")
+    if style.headers == "full":
+        numbered = f"\n## 999. {path} :: {candidate.symbol} [imported-by, score: 0.9999]\n\n"
+        return {f"block:{candidate.unit}": numbered + before + after}
+    if rung.form in render.LINE_FORMS:
+        return {f"list:{layer}:{section}": render.list_header(section)}
+    if candidate.symbol:
+        return {
+            f"parts:{layer}:{section}:{language}": render.parts_header(section) + before + after,
+            f"path:{layer}:{section}:{path}": render.path_line(path, language),
+        }
+    return {
+        f"file:{layer}:{path}:{rung.form}": render.file_header(path, rung.form) + before + after
+    }
+
+
+def _headers(offers: Sequence[Offer], style: Style, count: Counter) -> Headers:
+    texts: dict[str, str] = {}
+    above: dict[tuple[str, Rung], tuple[str, ...]] = {}
+    for each in offers:
+        for rung in each.ladder:
+            found = _header_texts(each.candidate, rung, style)
+            texts.update(found)
+            above[each.candidate.unit, rung] = tuple(found)
+    costs = dict(zip(texts, count(list(texts.values())), strict=True))
+    return Headers(lambda candidate, rung: above[candidate.unit, rung], costs)
+
+
+def _fill(
+    offers: Sequence[Offer],
+    headers: Headers,
+    limits: Limits,
+    style: Style,
+    slack: int,
+    count: Counter,
+) -> dict[str, int]:
+    """Fills layer by layer; what one leaves over, later ones may use."""
+    left = limits.available - slack - count([render.title(style.target)])[0]
+    by_layer = {name: [o for o in offers if o.candidate.layer == name] for name in style.layers}
+    pinned = {name: _pinned(each, headers) for name, each in by_layer.items()}
+    if sum(pinned.values()) > left:
+        raise _too_much_pinned(offers, style, sum(pinned.values()), left)
+    rungs: dict[str, int] = {}
+    owed = sum(pinned.values())
+    for name, each in by_layer.items():
+        owed -= pinned[name]
+        limit = min(left - owed, limits.layers.get(name, left))
+        if pinned[name] > limit:
+            raise _too_much_pinned(each, style, pinned[name], limit)
+        choice = choose(each, headers, limit)
+        rungs.update(choice.rungs)
+        left -= choice.tokens
+    return rungs
+
+
+def _pinned(offers: Sequence[Offer], headers: Headers) -> int:
+    pinned: Choice = choose([o for o in offers if o.candidate.pinned], headers, 0)
+    return pinned.tokens
+
+
+def _too_much_pinned(offers: Sequence[Offer], style: Style, needs: int, left: int) -> BudgetError:
+    names = [f"{o.candidate.unit} ({o.costs[-1]})" for o in offers if o.candidate.pinned]
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return BudgetError(
+        f"target {style.target!r}: what is pinned needs {needs} tokens, {needs - left} more than "
+        f"there are: {shown}",
+        "raise the budget, or pin less",
+    )
+
+
+def _blocks(
+    offers: Sequence[Offer],
+    rungs: Mapping[str, int],
+    texts: Texts,
+    count: Counter,
+    style: Style,
+) -> list[Block]:
+    from hashlib import sha256
+
+    shown_parents = {o.candidate.parent for o in offers if o.candidate.unit in rungs}
+    chosen = []
+    for each in offers:
+        candidate, rung = each.candidate, rungs.get(each.candidate.unit)
+        if rung is None:
+            continue
+        text, tokens, form = each.texts[rung], each.costs[rung], each.ladder[rung].form
+        if candidate.unit not in shown_parents and form == "skeleton" and candidate.symbol:
+            text = text_of(texts, candidate, each.ladder[rung], hollow=True)
+            tokens = count([text])[0]
+        chosen.append(
+            Block(
+                unit=candidate.unit,
+                path=candidate.path,
+                symbol=candidate.symbol,
+                form=form,
+                layer=candidate.layer,
+                section=candidate.section,
+                language=style.languages.get(candidate.path, ""),
+                text=text,
+                tokens=tokens,
+                digest=sha256(text.encode()).hexdigest(),
+                score=candidate.score,
+                reasons=candidate.reasons,
+            )
+        )
+    order = {o.candidate.unit: o.candidate.order for o in offers}
+    return arrange(chosen, order, style.layers, style.layout)
+
+
+def _verdict(
+    each: Offer, rungs: Mapping[str, int], blocks: Sequence[Block], limits: Limits
+) -> Verdict:
+    candidate, rung = each.candidate, rungs.get(each.candidate.unit)
+    costs = tuple((r.form, cost) for r, cost in zip(each.ladder, each.costs, strict=True))
+    why = "layer-budget" if candidate.layer in limits.layers else "budget"
+    if rung is None:
+        return Verdict(
+            candidate.unit,
+            candidate.layer,
+            "dropped",
+            None,
+            0,
+            costs,
+            candidate.score,
+            candidate.reasons,
+            why,
+        )
+    best = rung == len(each.ladder) - 1
+    return Verdict(
+        candidate.unit,
+        candidate.layer,
+        "kept" if best else "trimmed",
+        each.ladder[rung].form,
+        each.costs[rung],
+        costs,
+        candidate.score,
+        candidate.reasons,
+        "" if best else why,
+    )

@@ -1,0 +1,174 @@
+"""Chooses a form for every candidate so that what the budget buys is worth most.
+
+The problem is the multiple-choice knapsack: each candidate has a ladder of
+rungs, at most one is taken, and the tokens must fit. It is solved greedily over
+*steps* from one rung to the next, in the order of worth gained per token
+(Sinha and Zoltners, "The multiple-choice knapsack problem", 1979), within
+phases that come one after another: whole signatures before docstrings, say. A
+step that does not fit is passed over and smaller ones after it still get in.
+
+Two things keep a plan stable when one cost moves a little: ratios are compared
+in coarse grades, with ties broken by the candidate's place; and no step's place
+in the order depends on what else was chosen.
+
+Headers are part of the price: a step that opens a file pays for its header, and
+a method pays for the class header above it, once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ctxbuild.model import Candidate, Rung
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A candidate with the text and price of every rung.
+
+    Attributes:
+        costs: tokens per rung, strictly increasing; dominated rungs are gone.
+    """
+
+    candidate: Candidate
+    ladder: tuple[Rung, ...]
+    texts: tuple[str, ...]
+    costs: tuple[int, ...]
+
+
+class Headers(NamedTuple):
+    """What stands above blocks, and its price.
+
+    Attributes:
+        above: (candidate, rung) to the ids of the headers that must stand above it.
+        costs: header id to tokens.
+    """
+
+    above: Callable[[Candidate, Rung], tuple[str, ...]]
+    costs: Mapping[str, int]
+
+
+class Choice(NamedTuple):
+    """The outcome: rung index per unit (absent: dropped), and the tokens that takes."""
+
+    rungs: dict[str, int]
+    tokens: int
+
+
+def offer(candidate: Candidate, texts: Sequence[str], costs: Sequence[int]) -> Offer:
+    """Drops rungs that a better one undercuts, so that costs increase strictly."""
+    kept: list[int] = []
+    for rung in reversed(range(len(costs))):
+        if not kept or costs[rung] < costs[kept[-1]]:
+            kept.append(rung)
+    kept.reverse()
+    return Offer(
+        candidate,
+        tuple(candidate.ladder[r] for r in kept),
+        tuple(texts[r] for r in kept),
+        tuple(costs[r] for r in kept),
+    )
+
+
+def choose(offers: Sequence[Offer], headers: Headers, available: int) -> Choice:
+    """Buys rungs until nothing more fits.
+
+    Args:
+        offers: in layout order; pinned ones are taken first, in their best form.
+        headers: what stands above them.
+        available: tokens to spend.
+
+    Returns:
+        The rungs. With pinned offers the tokens may exceed `available`: the
+        caller must then refuse.
+    """
+    state = _State(offers, headers)
+    for pinned in (o for o in offers if o.candidate.pinned):
+        state.take(pinned, len(pinned.ladder) - 1)
+    for step in _steps(offers):
+        if state.price(step.offer, step.rung) <= available - state.tokens:
+            state.take(step.offer, step.rung)
+    return Choice(state.rungs, state.tokens)
+
+
+class _Step(NamedTuple):
+    key: tuple[int, int, int, int]
+    offer: Offer
+    rung: int
+
+
+def _steps(offers: Sequence[Offer]) -> list[_Step]:
+    steps = []
+    for place, each in enumerate(offers):
+        phase, cost, worth = 0, 0, 0.0
+        for rung, form in enumerate(each.ladder):
+            phase = max(phase, form.phase)
+            gain = (form.worth - worth) / max(1, each.costs[rung] - cost)
+            steps.append(_Step((phase, -_grade(gain), rung, place), each, rung))
+            cost, worth = each.costs[rung], form.worth
+    return sorted(steps, key=lambda step: step.key)
+
+
+def _grade(ratio: float) -> int:
+    """Worth per token in steps of a factor of two, so that small changes change nothing."""
+    return round(math.log2(ratio)) if ratio > 0 else -1_000
+
+
+class _State:
+    """What is bought so far."""
+
+    def __init__(self, offers: Sequence[Offer], headers: Headers) -> None:
+        self.by_unit = {each.candidate.unit: each for each in offers}
+        self.headers = headers
+        self.rungs: dict[str, int] = {}
+        self.open: dict[str, int] = {}  # header id to number of blocks under it
+        self.tokens = 0
+
+    def price(self, each: Offer, rung: int) -> int:
+        """Tokens that taking this rung adds, with the headers and classes it needs above it."""
+        bought = self.rungs.get(each.candidate.unit)
+        if bought is not None and bought >= rung:
+            return 0
+        wanted = [(each, rung), *((parent, 0) for parent in self._missing_parents(each))]
+        price = sum(offered.costs[at] for offered, at in wanted)
+        needed = {header for offered, at in wanted for header in self._above(offered, at)}
+        price += sum(self.headers.costs[header] for header in needed - self.open.keys())
+        if bought is not None:
+            closed = [h for h in self._above(each, bought) if self.open[h] == 1 and h not in needed]
+            price -= each.costs[bought] + sum(self.headers.costs[header] for header in closed)
+        return price
+
+    def take(self, each: Offer, rung: int) -> None:
+        """Buys a rung in place of the one the candidate had."""
+        unit = each.candidate.unit
+        bought = self.rungs.get(unit, -1)
+        if bought >= rung:
+            return
+        self.tokens += self.price(each, rung)
+        for parent in self._missing_parents(each):
+            self._open(parent, 0)
+        if bought >= 0:
+            for header in self._above(each, bought):
+                self.open[header] -= 1
+                if not self.open[header]:
+                    del self.open[header]
+        self._open(each, rung)
+
+    def _open(self, each: Offer, rung: int) -> None:
+        self.rungs[each.candidate.unit] = rung
+        for header in self._above(each, rung):
+            self.open[header] = self.open.get(header, 0) + 1
+
+    def _above(self, each: Offer, rung: int) -> tuple[str, ...]:
+        return self.headers.above(each.candidate, each.ladder[rung])
+
+    def _missing_parents(self, each: Offer) -> list[Offer]:
+        missing: list[Offer] = []
+        parent = self.by_unit.get(each.candidate.parent)
+        while parent is not None and parent.candidate.unit not in self.rungs:
+            missing.append(parent)
+            parent = self.by_unit.get(parent.candidate.parent)
+        return missing

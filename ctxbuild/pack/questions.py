@@ -1,0 +1,371 @@
+"""What may be asked of a repository, declared for the engine: from files to facts to edges.
+
+`Questions` declares the inputs and queries over one snapshot; `Asker` puts them
+to a running query's context and is the `View` of the graph and the `Texts` of
+the forms. Every answer goes through the context, so that nothing is read,
+listed or probed without being recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ctxbuild.engine.codec import digest
+from ctxbuild.engine.query import ContentQuery, Facet, Index, Input, Prepared, Query, Result
+from ctxbuild.errors import SourceChanged, SourceError
+from ctxbuild.model import Binding, Facts, Flow, Import, Lines, Outline, Problem, Reference, Symbol
+from ctxbuild.pack.codec import decode as decoded
+from ctxbuild.pack.codec import encode, part
+
+if TYPE_CHECKING:
+    from ctxbuild.engine.database import Context
+    from ctxbuild.graph.view import Edge
+
+_PYTHON = (".py", ".pyi")
+_MARKS = ("pyproject.toml", "setup.py", "setup.cfg")
+
+
+class Sources(Protocol):
+    """The files of one snapshot."""
+
+    @property
+    def paths(self) -> tuple[str, ...]: ...
+
+    def has(self, path: str) -> bool: ...
+
+    def has_dir(self, path: str) -> bool: ...
+
+    def digest(self, path: str) -> bytes | None: ...
+
+    def read(self, path: str) -> bytes: ...
+
+
+# --- facts as parts ---------------------------------------------------------------------
+
+
+UNREADABLE = b"unreadable"
+"""Stands for the digest of a file that is there but cannot be read."""
+
+
+def work(task: tuple[bytes | None, str | None, str]) -> Result:
+    """Bytes (None: unreadable), language and tokenizer to the parts of their facts.
+
+    Runs in any process.
+    """
+    from ctxbuild.facts import extract
+    from ctxbuild.pack.tokens import counter
+
+    data, language, tokenizer = task
+    if data is None:
+        problem = Problem("unreadable", "no permission to read it")
+        facts = Facts(Outline(language or ""), problems=(problem,))
+    else:
+        facts = extract(data, language)
+    size = counter(tokenizer)([facts.text])[0]
+    names = [name for name, _ in facts.outline.symbols]
+    digests: dict[str, bytes] = {}
+    by_name: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        by_name.setdefault(name, []).append(place)
+    for name, places in by_name.items():
+        digests[f"symbol/{name}"] = digest(encode([facts.definitions[i] for i in places]))
+    for name, flow in facts.flows:
+        digests[f"flow/{name}"] = digest(encode(flow))
+    return Result({**_parts(facts), "size": b"%d" % size}, digests)
+
+
+_FIELDS = (
+    "outline",
+    "imports",
+    "definitions",
+    "flows",
+    "references",
+    "bindings",
+    "lines",
+    "problems",
+)
+
+
+def _parts(facts: Facts) -> dict[str, bytes]:
+    parts = {name: encode(getattr(facts, name)) for name in _FIELDS}
+    parts["skeleton"] = facts.skeleton.encode()
+    return parts
+
+
+@lru_cache(maxsize=4096)
+def _definitions(outline: bytes, definitions: bytes) -> dict[str, tuple[Symbol, ...]]:
+    found: dict[str, tuple[Symbol, ...]] = {}
+    for symbol in decoded(definitions, tuple[Symbol, ...]):
+        found[symbol.name] = (*found.get(symbol.name, ()), symbol)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _flows(flows: bytes) -> dict[str, Flow]:
+    return dict(decoded(flows, tuple[tuple[str, Flow], ...]))
+
+
+def _definers(part: bytes) -> Iterable[tuple[str, str]]:
+    """Last part of the name to qualified name, for what can be called or reached by attribute."""
+    for name, kind in decoded(part, Outline).symbols:
+        if kind in ("class", "function", "method", "property"):
+            yield name.rpartition(".")[2], name
+
+
+_EMPTY = Outline("")
+
+
+class Questions:
+    """The declared inputs and queries over one snapshot after another.
+
+    Args:
+        versions: version per stage: "facts", "resolve".
+        language_of: path to the name of its language.
+        tokenizer: name of the encoding in which files are counted.
+
+    Attributes:
+        sources: the present snapshot; replaced when a new one is scanned.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        versions: Mapping[str, str],
+        language_of: Callable[[str], str | None],
+        tokenizer: str,
+    ) -> None:
+        self.sources = sources
+        self.tokenizer = tokenizer
+        self._language_of = language_of
+        self._homes: tuple[Sources, dict[str, tuple[str, ...]]] | None = None
+        self.file = Input("file", self._read_file)
+        self.directory = Input("directory", lambda key, _: _flag(self.sources.has_dir(key)))
+        self.home = Input("home", lambda key, _: _joined(self.homes(key)))
+        self.glob = Input("glob", lambda key, _: _joined(self.matching(key)))
+        self.facts = ContentQuery("facts", versions["facts"], self._prepare, work)
+        self.resolve = Query("resolve", versions["resolve"], self._resolve, stage=False)
+        self.text = Query("text", versions["facts"], self._text, stage=False)
+        self.body = Query("body", versions["facts"], self._body, stage=False)
+        self.definers = Index(
+            "definers", self.facts, "outline", _definers, lambda: self._parsed_paths()
+        )
+        self.content = Facet(self.file, "", lambda p: p[""])
+        self.exists = Facet(self.file, "exists", lambda p: bool(p["exists"]))
+        self.is_dir = Facet(self.directory, "", lambda p: bool(p[""]))
+        self.home_list = Facet(self.home, "", lambda p: _split(p[""]))
+        self.matches = Facet(self.glob, "", lambda p: _split(p[""]))
+        self.outline = Facet(self.facts, "outline", part("outline", Outline, _EMPTY))
+        self.imports = Facet(self.facts, "imports", part("imports", tuple[Import, ...], ()))
+        self.references = Facet(
+            self.facts, "references", part("references", tuple[Reference, ...], ())
+        )
+        self.bindings = Facet(self.facts, "bindings", part("bindings", tuple[Binding, ...], ()))
+        self.lines = Facet(self.facts, "lines", part("lines", Lines, Lines()))
+        self.problems = Facet(self.facts, "problems", part("problems", tuple[Problem, ...], ()))
+        self.size = Facet(self.facts, "size", lambda p: int(p.get("size", b"0")))
+        self.skeleton = Facet(self.facts, "skeleton", lambda p: p.get("skeleton", b"").decode())
+        self.whole_text = Facet(self.text, "", lambda p: p.get("", b"").decode())
+        self.body_text = Facet(self.body, "", lambda p: p.get("", b"").decode())
+
+    @property
+    def declared(self) -> tuple[Any, ...]:
+        """Everything that the engine has to know of."""
+        inputs = (self.file, self.directory, self.home, self.glob)
+        return (*inputs, self.facts, self.resolve, self.text, self.body, self.definers)
+
+    @property
+    def membership(self) -> tuple[Input, ...]:
+        """The inputs that a file's coming or going may change."""
+        return (self.directory, self.home, self.glob)
+
+    # --- inputs -------------------------------------------------------------------------
+
+    def _read_file(self, path: str, facet: str) -> bytes:
+        if facet == "exists":
+            return _flag(self.sources.has(path))
+        try:
+            return self.sources.digest(path) or b""
+        except SourceChanged:
+            raise
+        except SourceError:
+            return UNREADABLE
+
+    def homes(self, module: str) -> tuple[str, ...]:
+        """Directories from which a top-level module could be imported, sorted."""
+        if self._homes is None or self._homes[0] is not self.sources:
+            self._homes = (self.sources, _find_homes(self.sources))
+        return self._homes[1].get(module, ())
+
+    def matching(self, pattern: str) -> tuple[str, ...]:
+        """The selected files that a layer's pattern matches, sorted."""
+        if self.sources.has(pattern):
+            return (pattern,)
+        from ctxbuild.source.ignore import glob
+
+        matcher = glob(pattern)
+        return tuple(path for path in self.sources.paths if matcher.matches(path))
+
+    def _parsed_paths(self) -> list[str]:
+        return [path for path in self.sources.paths if self._language_of(path)]
+
+    # --- queries ------------------------------------------------------------------------
+
+    def _prepare(self, ctx: Context, path: str) -> Prepared | None:
+        content = ctx.get(self.content, path)
+        if not content:
+            return None
+        language = self._language_of(path)
+        if content == UNREADABLE:
+            return Prepared(content, lambda: (None, language, self.tokenizer))
+        key = content + f"{language or ''}\0{self.tokenizer}".encode()
+        return Prepared(key, lambda: (self.sources.read(path), language, self.tokenizer))
+
+    def _resolve(self, ctx: Context, path: str) -> Result:
+        from ctxbuild.graph.resolve import resolve_imports
+
+        return Result({"": encode(resolve_imports(Asker(self, ctx), path))})
+
+    def _text(self, ctx: Context, path: str) -> Result:
+        from ctxbuild.facts.decode import decode
+
+        if ctx.get(self.content, path) in (b"", UNREADABLE):
+            return Result({})
+        return Result({"": decode(self.sources.read(path))[0].encode()})
+
+    def _body(self, ctx: Context, key: str) -> Result:
+        path, _, name = key.partition("\0")
+        text = ctx.get(self.whole_text, path).encode()
+        outline, lines = ctx.get(self.outline, path), ctx.get(self.lines, path)
+        pieces = [
+            _dedent(text[spot[2] : spot[3]].decode(errors="replace"), text, spot[2])
+            for (symbol, _), spot in zip(outline.symbols, lines.symbols, strict=True)
+            if symbol == name
+        ]
+        return Result({"": "".join(pieces).encode()})
+
+
+class Asker:
+    """Puts questions to the context of a running query."""
+
+    def __init__(self, questions: Questions, ctx: Context) -> None:
+        self._q = questions
+        self._ctx = ctx
+
+    def exists(self, path: str) -> bool:
+        return self._ctx.get(self._q.exists, path)
+
+    def is_dir(self, path: str) -> bool:
+        return self._ctx.get(self._q.is_dir, path)
+
+    def homes(self, module: str) -> tuple[str, ...]:
+        return self._ctx.get(self._q.home_list, module)
+
+    def marked(self, directory: str) -> bool:
+        prefix = f"{directory}/" if directory else ""
+        return any([self.exists(prefix + mark) for mark in _MARKS])
+
+    def matching(self, pattern: str) -> tuple[str, ...]:
+        return self._ctx.get(self._q.matches, pattern)
+
+    def imports(self, path: str) -> tuple[Import, ...]:
+        return self._ctx.get(self._q.imports, path)
+
+    def outline(self, path: str) -> Outline:
+        return self._ctx.get(self._q.outline, path)
+
+    def symbol(self, path: str, name: str) -> tuple[Symbol, ...]:
+        def read(parts: Mapping[str, bytes]) -> tuple[Symbol, ...]:
+            if "definitions" not in parts:
+                return ()
+            return _definitions(parts["outline"], parts["definitions"]).get(name, ())
+
+        return self._ctx.get(Facet(self._q.facts, f"symbol/{name}", read), path)
+
+    def flow(self, path: str, name: str) -> Flow:
+        def read(parts: Mapping[str, bytes]) -> Flow:
+            return _flows(parts["flows"]).get(name, Flow()) if "flows" in parts else Flow()
+
+        return self._ctx.get(Facet(self._q.facts, f"flow/{name}", read), path)
+
+    def references(self, path: str) -> tuple[Reference, ...]:
+        return self._ctx.get(self._q.references, path)
+
+    def bindings(self, path: str) -> tuple[Binding, ...]:
+        return self._ctx.get(self._q.bindings, path)
+
+    def definers(self, name: str) -> tuple[tuple[str, str], ...]:
+        return self._ctx.postings(self._q.definers, name)
+
+    def resolved(self, path: str) -> tuple[Edge, ...]:
+        return self._ctx.get(Facet(self._q.resolve, "", _edges), path)
+
+    def problems(self, path: str) -> tuple[Problem, ...]:
+        return self._ctx.get(self._q.problems, path)
+
+    def skeleton(self, path: str) -> str:
+        return self._ctx.get(self._q.skeleton, path)
+
+    def text(self, path: str) -> str:
+        return self._ctx.get(self._q.whole_text, path)
+
+    def body(self, path: str, name: str) -> str:
+        return self._ctx.get(self._q.body_text, f"{path}\0{name}")
+
+
+def _edges(parts: Mapping[str, bytes]) -> tuple[Edge, ...]:
+    from ctxbuild.graph.view import Edge
+
+    return decoded(parts[""], tuple[Edge, ...])
+
+
+def _dedent(piece: str, text: bytes, start: int) -> str:
+    """A symbol's source moved to the margin, by the indentation of its first line."""
+    margin = start - (text.rfind(b"\n", 0, start) + 1)
+    rows = piece.split("\n")
+    moved = [rows[0], *(row[margin:] if not row[:margin].strip() else row for row in rows[1:])]
+    return "\n".join(moved) + "\n"
+
+
+def _find_homes(sources: Sources) -> dict[str, tuple[str, ...]]:
+    """Top-level module name to the directories that hold it, outside regular packages."""
+    packaged: dict[str, bool] = {"": False}
+
+    def inside_package(directory: str) -> bool:
+        known = packaged.get(directory)
+        if known is None:
+            known = sources.has(f"{directory}/__init__.py") or inside_package(
+                directory.rpartition("/")[0]
+            )
+            packaged[directory] = known
+        return known
+
+    homes: dict[str, set[str]] = {}
+    seen: set[str] = set()
+    for path in sources.paths:
+        if not path.endswith(_PYTHON):
+            continue
+        directory, _, file = path.rpartition("/")
+        stem = file.rpartition(".")[0]
+        if stem != "__init__" and not inside_package(directory):
+            homes.setdefault(stem, set()).add(directory)
+        while directory and directory not in seen:
+            seen.add(directory)
+            above, _, name = directory.rpartition("/")
+            if not inside_package(above):
+                homes.setdefault(name, set()).add(above)
+            directory = above
+    return {name: tuple(sorted(found)) for name, found in homes.items()}
+
+
+def _flag(value: bool) -> bytes:
+    return b"1" if value else b""
+
+
+def _joined(names: Iterable[str]) -> bytes:
+    return "\0".join(names).encode()
+
+
+def _split(data: bytes) -> tuple[str, ...]:
+    return tuple(data.decode().split("\0")) if data else ()

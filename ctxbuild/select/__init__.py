@@ -1,0 +1,1 @@
+"""One module per kind of layer: what it proposes, with score and reasons."""

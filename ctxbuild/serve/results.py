@@ -1,0 +1,88 @@
+"""What a build reports: frozen, without behaviour, ready to be rendered or dumped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Status = Literal["built", "fresh", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """What became of one target.
+
+    Attributes:
+        ran: the stages that ran for it, `facts(a.py)` and so on, in order.
+        tokens, budget, reserve: of the pack; `full_tokens` are those of the whole
+            text of every file that a block comes from.
+        outputs: paths that hold the pack.
+        written: those of them that were written by this build.
+        seconds: time spent on this target.
+        error: message and hint of a failed target.
+    """
+
+    name: str
+    status: Status
+    ran: tuple[str, ...] = ()
+    tokens: int = 0
+    budget: int = 0
+    reserve: int = 0
+    full_tokens: int = 0
+    digest: str = ""
+    outputs: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """As the plain data of `build --json`."""
+        shown = {
+            "name": self.name,
+            "status": self.status,
+            "ran": list(self.ran),
+            "tokens": self.tokens,
+            "budget": self.budget,
+            "reserve": self.reserve,
+            "full_tokens": self.full_tokens,
+            "digest": self.digest,
+            "outputs": list(self.outputs),
+            "written": list(self.written),
+            "seconds": round(self.seconds, 6),
+            "warnings": list(self.warnings),
+        }
+        return {**shown, "error": self.error} if self.error else shown
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What a build did.
+
+    Attributes:
+        targets: in the order of the ctxfile.
+        ran: every stage that ran, each once, in order.
+        seconds: time for all of it, the scan included.
+        files: number of source files.
+    """
+
+    targets: tuple[TargetResult, ...]
+    ran: tuple[str, ...]
+    seconds: float
+    files: int
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether some target could not be built."""
+        return any(target.status == "failed" for target in self.targets)
+
+    def data(self) -> dict[str, Any]:
+        """As the plain data of `build --json`."""
+        return {
+            "targets": [target.data() for target in self.targets],
+            "ran": list(self.ran),
+            "files": self.files,
+            "seconds": round(self.seconds, 6),
+            "warnings": list(self.warnings),
+        }

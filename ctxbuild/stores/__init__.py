@@ -1,0 +1,1 @@
+"""What outlives a build: cached values, content-addressed files, and outputs."""

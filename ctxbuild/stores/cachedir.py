@@ -1,0 +1,173 @@
+"""The cache directory itself: made on first use, ignored by git, labelled, locked.
+
+It may be deleted at any time. What stands in it: `FORMAT`, `lock`, the value
+store, the engine's state, and by default the packs.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from ctxbuild.errors import StoreError
+from ctxbuild.stores.atomic import cannot_write, write_if_changed
+from ctxbuild.stores.lock import FileLock
+
+Warn = Callable[[str], None]
+
+FORMAT: Final = "ctxbuild-cache 1\n"
+"""What the file FORMAT holds: another line means a cache of another version."""
+
+_TAG: Final = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# This file marks a cache directory of ctxbuild, so that backup programs skip it.
+# See https://bford.info/cachedir/
+"""
+_README: Final = """\
+# The cache of ctxbuild
+
+Everything in this directory was computed from other files and is computed again
+when it is missing, so deleting the directory is safe: it costs one slower build.
+
+- `packs/` holds the packs, unless the ctxfile names another place for them.
+- Everything else holds intermediate steps, named by content.
+
+Nothing in here belongs into version control, and none of it is read by hand:
+`ctxbuild cache info` says what it holds, `ctxbuild cache gc` makes it smaller,
+`ctxbuild cache verify` checks it.
+"""
+# What may stand in a directory that becomes a cache: a tracked one comes with the
+# first two; outputs may have been written before.
+_WELCOME: Final = frozenset({".gitignore", "README.md", "packs", "corpora", "lock"})
+# What a change of format leaves alone: labels, the lock, and what is not ours to delete.
+_KEPT: Final = _WELCOME | {"CACHEDIR.TAG", "FORMAT"}
+
+
+def prepare(directory: Path, warn: Warn) -> bool:
+    """Make the directory a cache directory of this format, emptied if it was of another.
+
+    Args:
+        directory: where the cache stands or shall stand.
+        warn: takes one line when the cache cannot be used or was emptied.
+
+    Returns:
+        Whether it can be written. If not, the build goes on without a cache.
+
+    Raises:
+        StoreError: it holds files of somebody else, which we must not mix with ours.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if _read(directory / "FORMAT") == FORMAT:
+            return os.access(directory, os.W_OK | os.X_OK) or _unwritable(directory, warn)
+        _adopt(directory, warn)
+    except (OSError, StoreError) as error:
+        if isinstance(error, StoreError) and error.__cause__ is None:
+            raise
+        reason = cannot_write(directory, error) if isinstance(error, OSError) else error
+        warn(f"{reason.message}; building without a cache")
+        return False
+    return True
+
+
+@contextmanager
+def locked(
+    directory: Path, wait: float = 600.0, on_wait: Callable[[], None] | None = None
+) -> Iterator[bool]:
+    """Hold the cache directory's lock: one writer at a time.
+
+    Args:
+        directory: a cache directory.
+        wait: seconds to wait while another process holds the lock.
+        on_wait: called once before waiting, to tell the user.
+
+    Yields:
+        Whether the lock is held; False where the directory cannot be written,
+        and then nothing in it may be written.
+
+    Raises:
+        StoreError: the lock stayed taken for the whole time.
+    """
+    lock = FileLock(directory / "lock")
+    try:
+        held = lock.acquire()
+    except OSError:
+        yield False
+        return
+    if not held:
+        if on_wait is not None:
+            on_wait()
+        _await(lock, wait)
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+def is_free(directory: Path) -> bool:
+    """Whether no other process holds the cache directory's lock right now."""
+    lock = FileLock(directory / "lock")
+    try:
+        free = lock.acquire()
+    except OSError:
+        return True
+    lock.release()
+    return free
+
+
+def _await(lock: FileLock, wait: float) -> None:
+    end = time.monotonic() + wait
+    pause = 0.01
+    while not lock.acquire():
+        if time.monotonic() >= end:
+            raise StoreError(
+                f"{lock.path}: another build has held the cache for {wait:g} seconds",
+                "wait for it to end, or stop it",
+            )
+        time.sleep(pause)
+        pause = min(pause * 2, 0.25)
+
+
+def _adopt(directory: Path, warn: Warn) -> None:
+    names = {entry.name for entry in directory.iterdir()}
+    foreign = sorted(names - _KEPT)
+    if foreign and _read(directory / "CACHEDIR.TAG") == _TAG:
+        warn(f"{directory}: the cache is of another version of ctxbuild; starting a new one")
+        for name in foreign:
+            _delete(directory / name)
+    elif foreign:
+        raise StoreError(
+            f"{directory}: not a cache of ctxbuild, and not empty",
+            "name an empty or new directory as `cache` in [project]",
+        )
+    for name, text in ((".gitignore", "*\n"), ("README.md", _README)):
+        if name not in names:
+            write_if_changed(directory / name, text.encode())
+    write_if_changed(directory / "CACHEDIR.TAG", _TAG.encode())
+    # Last, so that a half-made directory is made again.
+    write_if_changed(directory / "FORMAT", FORMAT.encode())
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes()[:1000].decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        from shutil import rmtree
+
+        rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _unwritable(directory: Path, warn: Warn) -> bool:
+    warn(f"{directory}: cannot be written: permission denied; building without a cache")
+    return False
