@@ -241,6 +241,7 @@ class Candidate:
         names: what a one-liner lists beside the path.
         pinned: never trimmed and never dropped.
         parent: the unit (a class) whose header must stand above this one, or "".
+        references: of a slice: ordinals of the references whose statements it shows.
     """
 
     unit: str
@@ -255,6 +256,7 @@ class Candidate:
     names: tuple[str, ...] = ()
     pinned: bool = False
     parent: str = ""
+    references: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +286,8 @@ class Verdict:
         form: the form it is kept in, None if dropped.
         tokens: tokens it adds to the pack, 0 if dropped.
         costs: (form, tokens) of every rung, cheapest first.
-        why: why it is trimmed or dropped: "budget", "layer-budget", "duplicate".
+        why: why it is trimmed or dropped: "budget", "layer-budget", "section-share",
+            "no-member" (a class header with nothing below it).
     """
 
     unit: str

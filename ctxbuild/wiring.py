@@ -18,6 +18,7 @@ from ctxbuild.engine.events import Event
 from ctxbuild.engine.executor import Fanout
 from ctxbuild.pack.pipeline import Pipeline
 from ctxbuild.pack.questions import Questions
+from ctxbuild.source import rows
 from ctxbuild.source import scan as scanning
 from ctxbuild.stores.disk import ValueStore
 
@@ -208,11 +209,13 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
         "CREATE TABLE IF NOT EXISTS state(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID"
     )
     row = connection.execute("SELECT value FROM state WHERE name = 'format'").fetchone()
-    if row and row[0] != _STATE_FORMAT:
+    # One format for all tables: engine and snapshot must begin anew together.
+    wanted = f"{_STATE_FORMAT}-{rows.VERSION}-{sys.byteorder}"
+    if row and row[0] != wanted:
         connection.close()
         raise sqlite3.DatabaseError("made by another version")
     if not row:
-        connection.execute("INSERT INTO state VALUES ('format', ?)", (_STATE_FORMAT,))
+        connection.execute("INSERT INTO state VALUES ('format', ?)", (wanted,))
         connection.execute(
             "CREATE TABLE IF NOT EXISTS outputs(path TEXT PRIMARY KEY, target TEXT, stat TEXT) "
             "WITHOUT ROWID"
@@ -248,9 +251,9 @@ def stage_versions(connection: sqlite3.Connection) -> dict[str, str]:
     file of this package, or what is installed, looks different from last time.
     """
     stamp = _installation_stamp()
-    rows = dict(connection.execute("SELECT name, value FROM state WHERE name LIKE 'version%'"))
-    if rows.get("version-stamp") == stamp and len(rows) == len(_STAGE_SOURCES) + 1:
-        return {name: rows[f"version:{name}"] for name in _STAGE_SOURCES}
+    stored = dict(connection.execute("SELECT name, value FROM state WHERE name LIKE 'version%'"))
+    if stored.get("version-stamp") == stamp and len(stored) == len(_STAGE_SOURCES) + 1:
+        return {name: stored[f"version:{name}"] for name in _STAGE_SOURCES}
     versions = {name: _digest_of(sources) for name, sources in _STAGE_SOURCES.items()}
     for name, version in versions.items():
         connection.execute("REPLACE INTO state VALUES (?, ?)", (f"version:{name}", version))

@@ -6,12 +6,11 @@ import os
 from argparse import Namespace
 from collections.abc import Callable
 
+from ctxbuild.cli.console import Console
 from ctxbuild.engine.events import Event
 from ctxbuild.errors import UsageError
 from ctxbuild.serve.session import Session
 from ctxbuild.source import ctxfile as ctxfiles
-
-from ctxbuild.cli.console import Console
 
 
 def find_ctxfile(args: Namespace) -> ctxfiles.Ctxfile:
@@ -35,6 +34,11 @@ def find_ctxfile(args: Namespace) -> ctxfiles.Ctxfile:
     return ctxfiles.load(found)
 
 
+def has_ctxfile(args: Namespace) -> bool:
+    """Whether `-f` names one, or there is one from `-C` upwards."""
+    return bool(args.file) or ctxfiles.find(args.directory) is not None
+
+
 def open_session(
     ctxfile: ctxfiles.Ctxfile,
     args: Namespace,
@@ -48,5 +52,21 @@ def open_session(
         ctxfile,
         workers=args.jobs,
         on_event=on_event,
-        on_wait=lambda: console.note("waiting for another build to end"),
+        on_wait=waiting_note(console),
     )
+
+
+def waiting_note(console: Console) -> Callable[[], None]:
+    """Says that another process holds the cache."""
+    return lambda: console.note("waiting for another build to end")
+
+
+def say_warnings(
+    console: Console, session: Session, of_pack: tuple[str, ...] = (), name: str = ""
+) -> None:
+    """Prints what is wrong with cache and selection, and with what a pack shows."""
+    for warning in session.warnings:
+        console.warn(warning)
+    for warning in of_pack:
+        console.warn(f"{name}: {warning}")
+    console.detail(f"root {session.ctxfile.root}, cache {session.cache}")

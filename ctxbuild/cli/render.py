@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ctxbuild.pack.render import shown
 from ctxbuild.serve.results import BuildResult, TargetResult
 
 
 def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> str:
-    """Columns aligned by spaces, the first row as head.
+    """Columns aligned by spaces, the first row as head; control characters as escapes.
 
     Args:
         right: indexes of the columns that are aligned to the right.
     """
+    rows = [[shown(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -63,6 +65,16 @@ def run_summary(ran: Sequence[str]) -> str:
         stage = node.partition("(")[0]
         counts[stage] = counts.get(stage, 0) + 1
     return ", ".join(f"{count} {stage}" for stage, count in counts.items())
+
+
+def size(value: int) -> str:
+    """A number of bytes for people."""
+    amount = float(value)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1_000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1_000
+    return f"{amount:.1f} GB"
 
 
 def seconds(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from ctxbuild.facts.chains import Use
 from ctxbuild.model import Binding, Flow
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ class Bound:
     Attributes:
         bindings: with the byte each starts at.
         assigned: names bound by assignments outside functions, in source order.
-        dynamic: by start of an assigned value: the name it is assigned to.
+        attributes: per class: by (attribute, method): chains and annotation.
+        named: by start of an assigned value: the name it is assigned to.
+        guards: where the types that guards test start.
+        uses: what patterns use: their names are no expressions.
     """
 
     bindings: list[tuple[int, Binding]] = field(default_factory=list)
@@ -52,6 +56,8 @@ class Bound:
         default_factory=dict
     )
     named: dict[int, str] = field(default_factory=dict)
+    guards: set[int] = field(default_factory=set)
+    uses: list[Use] = field(default_factory=list)
 
 
 class Binder:
@@ -84,6 +90,9 @@ class Binder:
         self._splats = kinds.get("splat", empty)
         self._unions = kinds.get("union", empty)
         self._names = kinds.get("name", empty)
+        self._aliases = kinds.get("alias", empty)
+        self._class_patterns = kinds.get("class_pattern", empty)
+        self._guard_names = grammar.language.words("names", "guards")
         self._wrappers = kinds.get("transparent_target", empty)
         self._result = Bound()
 
@@ -100,9 +109,7 @@ class Binder:
             for match in self._captures.role(role):
                 target = match["target" if "target" in match else "part"][0]
                 self._bind(target, match["value"][0], suffix, "", kind)  # type: ignore[arg-type]
-        for match in self._captures.role("except"):
-            value = self._types(match["value"][0])
-            self._bind_name(match["target"][0], value, "", "except")
+        self._excepts()
         self._guards()
         self._patterns()
         for number, name in outer:
@@ -151,6 +158,7 @@ class Binder:
             if node.kind_id in self._sequences or node.kind_id in self._unions:
                 stack.extend(reversed(node.named_children))
             else:
+                self._result.guards.add(node.start_byte)
                 out.extend(chain for chain in self.values(node) if chain not in out)
         return tuple(out)
 
@@ -209,10 +217,7 @@ class Binder:
         """Bind one name or `self.name`; other targets bind nothing."""
         start = target.start_byte
         while target.kind_id in self._wrappers and target.named_child_count:
-            child = target.named_child(0)
-            if child is None:
-                return
-            target = child
+            target = target.named_children[0]
             start = target.start_byte
         if target.kind_id in self._sequences:
             self._bind(target, None, "", "", kind)
@@ -322,12 +327,21 @@ class Binder:
                 )
         for match in self._captures.role("augmented"):
             node = match["target"][0]
-            scopes.all[scopes.at(node.start_byte)].names.add(
-                cut(node.start_byte, node.end_byte)
-            )
+            scopes.all[scopes.at(node.start_byte)].names.add(cut(node.start_byte, node.end_byte))
+
+    def _excepts(self) -> None:
+        for match in self._captures.role("except"):
+            node = match["value"][0]
+            children = node.named_children if node.kind_id in self._aliases else []
+            chains = self._types(children[0] if children else node)
+            if len(children) > 1:
+                self._bind_name(children[-1], chains, "", "except")
 
     def _guards(self) -> None:
         for match in self._captures.role("guard"):
+            function = match["function"][0]
+            if self._cut(function.start_byte, function.end_byte) not in self._guard_names:
+                continue
             target = match["target"][0]
             found = self._at.get(target.start_byte)
             chains = self._types(match["value"][0])
@@ -336,16 +350,23 @@ class Binder:
                 self._add(target.start_byte, Binding(found[1], chains, "", scope, "guard"))
 
     def _patterns(self) -> None:
+        for match in self._captures.role("pattern_type"):
+            node = match["type"][0]
+            chain = self._cut(node.start_byte, node.end_byte)
+            self._result.uses.append(Use(node.start_byte, chain, "guard", chain.isidentifier()))
         for match in self._captures.role("pattern_name"):
             node = match["name"][0]
-            name = self._cut(node.start_byte, node.end_byte)
-            if name.isidentifier() and name != "_":
-                self._named_binding(node.start_byte, name, ())
-        for match in self._captures.role("pattern_alias"):
-            node, types = match["part"][0], match["type"][0]
-            name = self._cut(node.start_byte, node.end_byte)
-            chain = self._cut(types.start_byte, types.end_byte)
-            self._named_binding(node.start_byte, name, (chain,))
+            start, name = node.start_byte, self._cut(node.start_byte, node.end_byte)
+            chains: tuple[str, ...] = ()
+            if "value" in match:
+                for typed in match["value"][0].named_children[:1]:
+                    for types in typed.named_children[:1]:
+                        if typed.kind_id in self._class_patterns:
+                            chains = (self._cut(types.start_byte, types.end_byte),)
+            if not name.isidentifier():
+                self._result.uses.append(Use(start, name, "read", False))
+            elif name != "_":
+                self._named_binding(start, name, chains)
 
     def _named_binding(self, start: int, name: str, chains: tuple[str, ...]) -> None:
         scope = self._scopes.all[self._scopes.at(start)]

@@ -79,9 +79,7 @@ def parse(source: Source, grammar: Grammar) -> tuple[Tree | None, Problem | None
 
     view = memoryview(data)
     try:
-        tree = parser.parse(
-            lambda offset, _point: view[offset:].tobytes(), progress_callback=stop
-        )
+        tree = parser.parse(lambda offset, _point: view[offset:].tobytes(), progress_callback=stop)
     except ValueError:
         tree = None
     if tree is None or left < 0:
@@ -126,16 +124,15 @@ class Captures:
 
 
 def first_error(root: Node) -> Node | None:
-    """The first error or missing node in a tree, without recursion."""
+    """The first and innermost node of a tree that is wrong or missing, without recursion."""
     if not root.has_error:
         return None
     cursor = root.walk()
-    while True:
-        node = cursor.node
-        if node is None or node.is_error or node.is_missing:
-            return node
-        if not cursor.goto_first_child():
-            return node
-        while cursor.node is not None and not cursor.node.has_error:
+    found = root
+    while cursor.goto_first_child():
+        while (node := cursor.node) is not None and not node.has_error:
             if not cursor.goto_next_sibling():
-                return node
+                return found
+        if node is not None:
+            found = node
+    return found

@@ -28,7 +28,6 @@ _MARKS: dict[int, Kind] = {
     PARTS["target"]: "write",
     PARTS["decorator"]: "decorator",
     PARTS["base"]: "base",
-    PARTS["guard"]: "guard",
 }
 _LAST_WORD = re.compile(r"(\w+)\Z")
 _QUOTED = re.compile(r"""[rRuUbB]{0,2}(\"{3}|'{3}|["'])(.*)\1\Z""", re.DOTALL)
@@ -98,9 +97,7 @@ def find_chains(captures: Captures, source: Source, language: Language) -> Chain
                 continue
             name = cut(start, end)
             at[start] = (end, name)
-            uses.append(
-                Use(start, name, "annotation" if start < annotation_end else "read", True)
-            )
+            uses.append(Use(start, name, "annotation" if start < annotation_end else "read", True))
             continue
         chain = None
         links = 0
@@ -135,9 +132,8 @@ def find_chains(captures: Captures, source: Source, language: Language) -> Chain
                                 quoted_at.add(_argument(source.data, chain_end))
                         chain += "()"
                     else:
-                        if start < annotation_end or chain.rpartition(".")[2] in literal:
-                            if chain.rpartition(".")[2] in literal:
-                                literal_end = max(literal_end, end)
+                        if chain.rpartition(".")[2] in literal:
+                            literal_end = max(literal_end, end)
                         chain += "[]"
                 chain_end = end
             elif code == _TEXT:

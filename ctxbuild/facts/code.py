@@ -11,8 +11,9 @@ from ctxbuild.model import Facts, Lines, Outline, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ctxbuild.facts.capture import Captures, Source
-    from ctxbuild.facts.chains import Chains
+    from ctxbuild.facts.bindings import Bound
+    from ctxbuild.facts.capture import Source
+    from ctxbuild.facts.chains import Chains, Use
     from ctxbuild.facts.languages import Grammar
     from ctxbuild.facts.scopes import Scopes
     from ctxbuild.model import Reference
@@ -82,7 +83,7 @@ def _extract(text: str, grammar: Grammar, problems: tuple[Problem, ...]) -> Fact
     reader = SymbolReader(captures, source, scopes, chains, grammar)
     broken = first_error(root)
     entries = reader.read(bound, broken is not None)
-    references, reference_lines = _references(chains, scopes, source)
+    references, reference_lines = _references(chains, bound, scopes, source)
     definitions = tuple(entry.symbol for entry in entries)
     docstring = reader.module_docstring()
     if broken is not None:
@@ -117,7 +118,7 @@ def _extract(text: str, grammar: Grammar, problems: tuple[Problem, ...]) -> Fact
 
 
 def _references(
-    chains: Chains, scopes: Scopes, source: Source
+    chains: Chains, bound: Bound, scopes: Scopes, source: Source
 ) -> tuple[tuple[Reference, ...], tuple[int, ...]]:
     """The uses worth keeping: not local names alone, nor what nests in functions."""
     from ctxbuild.model import Reference
@@ -134,7 +135,9 @@ def _references(
     names: frozenset[str] | set[str] = frozenset()
     inner: frozenset[str] | set[str] = frozenset()
     scope = ""
-    for start, chain, kind, bare in chains.uses:
+    uses = sorted([*chains.uses, *bound.uses], key=_use_start) if bound.uses else chains.uses
+    guards = bound.guards
+    for start, chain, kind, bare in uses:
         while bounds[segment + 1] <= start:
             segment += 1
         if segment != previous:
@@ -151,9 +154,15 @@ def _references(
             continue
         while line_starts[line + 1] <= start:
             line += 1
+        if start in guards and kind == "read":
+            kind = "guard"
         out.append(Reference(chain, scope, kind))
         lines.append(line + 1)
     return tuple(out), tuple(lines)
+
+
+def _use_start(use: Use) -> int:
+    return use.start
 
 
 def _visible(scopes: Scopes) -> tuple[list[set[str]], list[set[str]]]:

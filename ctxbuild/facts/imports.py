@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ctxbuild.model import Import, ImportKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tree_sitter import Node
 
@@ -53,7 +53,8 @@ def find_imports(
     cut = source.cutter()
     regions = _regions(captures, cut, language) if captures.role("import") else []
     found: list[tuple[int, Import]] = []
-    for match in captures.role("import"):
+    conditions = _Conditions(regions)
+    for match in sorted(captures.role("import"), key=_position):
         module_node = match["module"][0] if "module" in match else None
         name_node = match["name"][0] if "name" in match else None
         at = name_node if name_node is not None else module_node
@@ -66,12 +67,16 @@ def find_imports(
             alias = name if name is not None else module.partition(".")[0]
         start = at.start_byte
         number = scopes.function_of(scopes.at(start))
-        kind = _kind(regions, start, bool(number))
+        kind = conditions.kind(start, bool(number))
         scope = scopes.all[number].qualified
         found.append((start, Import(module, name, alias, level, kind, scope)))
     dynamic = _dynamic(found, source, scopes, chains, named, language)
     found.sort(key=_start)
     return found, dynamic
+
+
+def _position(match: dict[str, list[Node]]) -> int:
+    return (match["name"] if "name" in match else match["module"])[0].start_byte
 
 
 def _start(item: tuple[int, Import]) -> int:
@@ -123,17 +128,26 @@ def _clip(node: Node) -> int:
     return node.start_byte + 200
 
 
-def _kind(regions: Sequence[Region], start: int, in_function: bool) -> ImportKind:
-    """Of all conditions an import stands under, the one that says most."""
-    kinds = {kind for first, end, kind in regions if first <= start < end}
-    if "type-checking" in kinds:
-        return "type-checking"
-    if in_function:
-        return "lazy"
-    for kind in ("fallback", "conditional"):
-        if kind in kinds:
-            return kind  # type: ignore[return-value]
-    return "top"
+class _Conditions:
+    """The regions around an offset; offsets are asked for in rising order."""
+
+    def __init__(self, regions: list[Region]) -> None:
+        self._left = regions[::-1]
+        self._open: list[Region] = []
+
+    def kind(self, start: int, in_function: bool) -> ImportKind:
+        """Of all conditions an import stands under, the one that says most."""
+        while self._left and self._left[-1][0] <= start:
+            self._open.append(self._left.pop())
+        self._open = [region for region in self._open if region[1] > start]
+        kinds = {kind for _first, _end, kind in self._open}
+        if "type-checking" in kinds:
+            return "type-checking"
+        if in_function:
+            return "lazy"
+        if "fallback" in kinds:
+            return "fallback"
+        return "conditional" if "conditional" in kinds else "top"
 
 
 def _dynamic(

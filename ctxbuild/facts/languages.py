@@ -34,7 +34,6 @@ PARTS = {
     "target": 9,
     "decorator": 10,
     "base": 11,
-    "guard": 12,
 }
 
 

@@ -100,7 +100,7 @@ class Scopes:
                     cut(name.start_byte, name.end_byte),
                     "",
                     outer.get(head, head),
-                    node.end_byte,
+                    _end(node, source.data),
                     head=head,
                     colon=match["colon"][0].end_byte,
                     body=match["body"][0].start_byte,
@@ -155,6 +155,19 @@ class Scopes:
 
 def _position(scope: Scope) -> tuple[int, int]:
     return scope.start, -scope.end
+
+
+def _end(node: Node, data: bytes) -> int:
+    """Where a definition ends, without the comments that the grammar puts at its end."""
+    end = node.end_byte
+    line = data.rfind(b"\n", node.start_byte, end) + 1
+    if not line or data[line:end].lstrip()[:1] != b"#":
+        return end
+    while True:
+        children = [child for child in node.children if child.type != "comment"]
+        if not children:
+            return node.end_byte
+        node = children[-1]
 
 
 def _mark(bounds: list[int], owners: list[int], offset: int, owner: int) -> None:

@@ -40,7 +40,7 @@ def render_symbols(
     pieces: list[str] = []
     open_classes: list[str] = []
     unfilled = False  # the last piece is a class header without anything under it
-    last_statement = ""
+    last_statement = "\n"  # a definition: what follows at module level gets an empty line
     for symbol in definitions:
         if symbol.name not in needed:
             continue
@@ -56,11 +56,12 @@ def render_symbols(
         is_definition = symbol.kind in ("class", "function", "method", "property")
         if not is_definition:
             if symbol.signature != last_statement:
-                pieces.append(_indented(symbol.signature, depth))
+                gap = "\n" if depth == 0 and pieces and last_statement == "\n" else ""
+                pieces.append(gap + _indented(symbol.signature, depth))
                 last_statement = symbol.signature
                 unfilled = False
             continue
-        last_statement = ""
+        last_statement = "\n"
         docstring = shown_docstring(symbol.docstring, docstrings)
         header = _indented(symbol.signature, depth)
         pieces.append(f"\n{header}" if depth == 0 and pieces else header)

@@ -105,12 +105,7 @@ def _form(node: ast.expr, depth: int) -> Form:
     if depth > _DEEPEST:
         return _OTHER
     if isinstance(node, ast.Constant):
-        if node.value is None:
-            return Form("name", "None")
-        if isinstance(node.value, str):
-            inner = _expression(node.value)
-            return _OTHER if inner is None else _form(inner, depth + 1)
-        return _OTHER
+        return _constant(node.value, depth)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         sides: list[ast.expr] = []
         rest: ast.expr = node
@@ -121,20 +116,32 @@ def _form(node: ast.expr, depth: int) -> Form:
     if isinstance(node, ast.List):
         return Form("list", "", tuple(_form(each, depth + 1) for each in node.elts))
     if isinstance(node, ast.Subscript):
-        name = _dotted(node.value)
-        if not name:
-            return _OTHER
-        inside = node.slice
-        parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
-        if name.endswith("Literal"):
-            return Form("name", name)
-        if name.endswith("Annotated"):
-            parts = parts[:1]
-        return Form("name", name, tuple(_form(each, depth + 1) for each in parts))
+        return _subscript(node, depth)
     if isinstance(node, ast.Starred):
         return _form(node.value, depth + 1)
     name = _dotted(node)
     return Form("name", name) if name else _OTHER
+
+
+def _constant(value: object, depth: int) -> Form:
+    if value is None:
+        return Form("name", "None")
+    inner = _expression(value) if isinstance(value, str) else None
+    return _OTHER if inner is None else _form(inner, depth + 1)
+
+
+def _subscript(node: ast.Subscript, depth: int) -> Form:
+    import ast
+
+    name = _dotted(node.value)
+    if not name:
+        return _OTHER
+    if name.endswith("Literal"):
+        return Form("name", name)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if name.endswith("Annotated"):
+        parts = parts[:1]
+    return Form("name", name, tuple(_form(each, depth + 1) for each in parts))
 
 
 def _dotted(node: ast.expr) -> str:

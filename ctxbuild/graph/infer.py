@@ -12,21 +12,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxbuild.graph.annotations import parameter_in
+from ctxbuild.graph.calls import Calls
 from ctxbuild.graph.knowledge import BUILTINS
-from ctxbuild.graph.members import NOTHING, Members, Step, decorated
+from ctxbuild.graph.members import NOTHING, Step, decorated
 from ctxbuild.graph.symbols import Names, Target
-from ctxbuild.graph.types import OPEN, Type, Value, external, steps, union
+from ctxbuild.graph.values import OPEN, Type, Value, external, steps, union
 
 if TYPE_CHECKING:
     from ctxbuild.graph.view import View
     from ctxbuild.model import Binding, Symbol
 
 _MAX_DEPTH = 22
-_MAX_STEPS = 300_000
+_MAX_STEPS = 2_000  # for one chain of the home file
+_MAX_TOTAL = 100_000  # for all of them
+_GLOBAL = ("class", "function", "module", "namespace", "external")
 _CLASS_METHODS = ("__new__", "__init_subclass__", "__class_getitem__")
 
 
-class Inference(Members):
+class Inference(Calls):
     """Types of chains over one view, with memory.
 
     Args:
@@ -43,9 +46,15 @@ class Inference(Members):
         self._bound: dict[str, dict[tuple[str, str], list[Binding]]] = {}
         self._active: set[Binding] = set()
         self._depth = 0
+        self._total = _MAX_TOTAL
         self._left = _MAX_STEPS
 
     # --- chains ---
+
+    def begin(self) -> None:
+        """Start a chain of the home file: each has the same allowance of steps."""
+        self._total -= _MAX_STEPS - self._left
+        self._left = min(_MAX_STEPS, self._total)
 
     def chain(self, path: str, scope: str, chain: str, me: Type | None = None) -> Value:
         """What a chain may be, in a scope of a file; `me` is what its `self` is."""
@@ -104,9 +113,11 @@ class Inference(Members):
             return NOTHING
         if name == "super()":
             return Step((), self._super(path, scope, me), "local")
-        if path != self.home and name[0].isupper():
+        if path != self.home and not self._is_parameter(path, scope, name):
+            # Hardly a local name hides a class, function or module: spare the question for
+            # the bindings of the whole file.
             found = self._module_name(path, name)
-            if found.outcome != "open":
+            if found.outcome != "open" and all(each.kind in _GLOBAL for each in found.value):
                 return found
         innermost, inner = True, scope
         while inner:
@@ -143,6 +154,14 @@ class Inference(Members):
         if bound:
             return Step((), union(self._binding(path, each, None) for each in bound), "local")
         return NOTHING
+
+    def _is_parameter(self, path: str, scope: str, name: str) -> bool:
+        while scope:
+            for symbol in self.names.symbol(path, scope):
+                if any(param.name.lstrip("*") == name for param in symbol.params):
+                    return True
+            scope = scope.rpartition(".")[0]
+        return False
 
     def variable(self, path: str, name: str) -> Value:
         """What a variable holds; in the home file also by unpacking, loops and `with`."""

@@ -1,4 +1,4 @@
-"""Attributes, calls and items of values: from a class to what its members give."""
+"""Names and attributes of values: from a class to what its members are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ctxbuild.graph import outside
-from ctxbuild.graph.annotations import read, returned_in
 from ctxbuild.graph.knowledge import (
-    CONTEXT_MAKERS,
     ENUMS,
     INERT_BASES,
     OBJECT_ATTRIBUTES,
@@ -16,7 +14,7 @@ from ctxbuild.graph.knowledge import (
 )
 from ctxbuild.graph.symbols import VALUE_KINDS, Target, Targets
 from ctxbuild.graph.typed import NONE, Typed
-from ctxbuild.graph.types import OPEN, Type, Value, external, last, union
+from ctxbuild.graph.values import OPEN, Type, Value, external, last, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from ctxbuild.model import Flow, Symbol
 
 Outcome = Literal["found", "external", "open", "dynamic", "local"]
+Line = tuple[tuple[str, str], ...]  # (path, class) in the order of look-up
+Noted = list[tuple[str, tuple[str, ...], str, str]]  # (path, chains, method, annotation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ NOTHING = Step((), OPEN, "open")
 
 
 class Members(Typed):
-    """What values have, give and hold. A subclass evaluates chains.
+    """What values have and hold. Subclasses call them and evaluate chains.
 
     Args:
         view: the repository.
@@ -56,7 +56,6 @@ class Members(Typed):
 
     def __init__(self, view: View, names: Names) -> None:
         super().__init__(view, names)
-        self._returns: dict[tuple[str, str, Type | None], Value | None] = {}
         self._variables: dict[tuple[str, str], Value | None] = {}
         self._members: dict[tuple[Type, str], Step] = {}
         self._flows: dict[tuple[str, str], Flow] = {}
@@ -64,6 +63,14 @@ class Members(Typed):
 
     def chain(self, path: str, scope: str, chain: str, me: Type | None = None) -> Value:
         """What a chain may be, in a scope of a file; `me` is what its `self` is."""
+        raise NotImplementedError
+
+    def call(self, callee: Type) -> Value:
+        """What calling one type gives."""
+        raise NotImplementedError
+
+    def returned(self, path: str, name: str, receiver: Type | None) -> Value:
+        """What a function returns to a receiver."""
         raise NotImplementedError
 
     def flow(self, path: str, name: str) -> Flow:
@@ -165,40 +172,57 @@ class Members(Typed):
 
     def _class_member(self, owner: Type, name: str) -> Step:
         line = self.names.line(owner.path, owner.name)
-        outside_base = unknown_base = ""
         receiver = owner
         if owner.kind == "super":
             line, receiver = line[1:], owner.owner or owner
+        noted = self._assigned(line, name)
         for path, cls in line:
-            if not path:
-                if cls == "?":
-                    unknown_base = cls
-                elif last(cls) not in INERT_BASES:
-                    outside_base = outside_base or cls
-                continue
-            symbols = self.names.symbol(path, f"{cls}.{name}")
-            noted = [each for each in self.flow(path, cls).attributes if each[0] == name]
-            if symbols:
+            if path and (symbols := self.names.symbol(path, f"{cls}.{name}")):
                 value = self._held(receiver, path, f"{cls}.{name}", symbols, line)
                 if symbols[0].kind in VALUE_KINDS and not (value and symbols[0].returns):
-                    value = union((value, self._noted(path, noted, receiver)))
+                    value = union((value, self._noted(noted, receiver)))
                 return Step(((path, f"{cls}.{name}"),), value, "found")
-            if noted:
-                return Step((), self._noted(path, noted, receiver), "local")
+        if noted:
+            return Step((), self._noted(noted, receiver), "local")
         if name == "__class__" and receiver.kind == "instance":
             return Step((), (Type("class", receiver.path, receiver.name, receiver.args),), "local")
         if name in OBJECT_ATTRIBUTES:
             return Step((), (external(f"object.{name}"),), "external")
-        if outside_base:
-            return Step((), (external(f"{outside_base}.{name}"),), "external")
-        if unknown_base:
-            return NOTHING
-        getters = [
-            each
-            for each in line
-            if each[0] and self.names.symbol(each[0], f"{each[1]}.__getattr__")
-        ]
-        return Step((), OPEN, "dynamic") if getters else NOTHING
+        return self._from_outside(receiver, line, name)
+
+    def _assigned(self, line: Line, name: str) -> Noted:
+        """The assignments to `self.name` in the first class of the line that has any."""
+        for path, cls in line:
+            if path:
+                found = [each for each in self.flow(path, cls).attributes if each[0] == name]
+                if found:
+                    return [(path, *each[1:]) for each in found]
+        return []
+
+    def _from_outside(self, receiver: Type, line: Line, name: str) -> Step:
+        """An attribute that no class of ours has: a base elsewhere, or `__getattr__`, may."""
+        outer = [cls for path, cls in line if not path and last(cls) not in INERT_BASES]
+        known = [cls for cls in outer if cls != "?"]
+        if known:
+            typed = [each for each in self._outer_bases(receiver) if each.args]
+            owners = typed or [external(known[0])]
+            return Step((), union(outside.attribute(each, name) for each in owners), "external")
+        if not outer and any(
+            path and self.names.symbol(path, f"{cls}.__getattr__") for path, cls in line
+        ):
+            return Step((), OPEN, "dynamic")
+        return NOTHING
+
+    def _outer_bases(self, owner: Type) -> list[Type]:
+        """The external bases of a class with their type arguments: `class A(dict[str, B])`."""
+        found: list[Type] = []
+        for path, cls in self.names.line(owner.path, owner.name):
+            for symbol in self.names.symbol(path, cls) if path else ():
+                for source in symbol.bases:
+                    if "[" in source:
+                        scope = cls.rpartition(".")[0]
+                        found += self.annotated(path, scope, source, owner)
+        return [each for each in found if each.kind == "external"]
 
     def _held(
         self,
@@ -233,127 +257,15 @@ class Members(Typed):
                 values.append((each,))
         return union(values)
 
-    def _noted(
-        self, path: str, noted: list[tuple[str, tuple[str, ...], str, str]], receiver: Type
-    ) -> Value:
+    def _noted(self, noted: Noted, receiver: Type) -> Value:
         """What methods assign to `self.name`."""
         values = []
-        for _name, chains, method, annotation in noted:
+        for path, chains, method, annotation in noted:
             value = self.annotated(path, method, annotation, receiver) if annotation else OPEN
             if not value:
                 value = union(self.chain(path, method, each, receiver) for each in chains)
             values.append(value)
-        value = union(values)
-        return tuple(each for each in value if each != NONE)
-
-    # --- calls and items ---
-
-    def call(self, callee: Type) -> Value:
-        """What calling one type gives."""
-        if callee.kind == "class":
-            return (Type("instance", callee.path, callee.name, callee.args),)
-        if callee.kind == "function":
-            return self.returned(callee.path, callee.name, callee.owner)
-        if callee.kind == "external":
-            return outside.call(callee)
-        if callee.kind == "instance":
-            return self._through(callee, "__call__")
-        return OPEN
-
-    def returned(self, path: str, name: str, receiver: Type | None) -> Value:
-        """What a function returns: annotated, else what its body returns."""
-        key = (path, name, receiver)
-        if key in self._returns:
-            known = self._returns[key]
-            if known is None:
-                self.cuts += 1
-            return known or OPEN
-        self._returns[key] = None
-        cuts = self.cuts
-        scope = name.rpartition(".")[0]
-        symbols = [each for each in self.names.symbol(path, name) if not _is_setter(each)]
-        value = union(
-            self._annotated_return(path, scope, each, receiver) for each in symbols if each.returns
-        )
-        if not value:
-            value = union(
-                self._body_return(path, name, each, receiver)
-                for each in self.flow(path, name).returns
-            )
-        if not value:
-            sources = [returned_in(each.docstring) for each in symbols]
-            value = union(self.written(path, scope, each, receiver) for each in sources if each)
-        if any(decorated(each, CONTEXT_MAKERS) for each in symbols):
-            value = (external("contextmanager", self.iterated(value)),)
-        if value or cuts == self.cuts:
-            self._returns[key] = value
-        else:
-            del self._returns[key]
-        return value
-
-    def _annotated_return(
-        self, path: str, scope: str, symbol: Symbol, receiver: Type | None
-    ) -> Value:
-        form = read(symbol.returns)
-        if receiver is not None and form.kind == "name" and symbol.params:
-            first = symbol.params[0].annotation
-            if first and form.name in read(first).names():
-                return self._self(path, scope, receiver)
-        return self.annotated(path, scope, symbol.returns, receiver)
-
-    def _body_return(self, path: str, name: str, chain: str, receiver: Type | None) -> Value:
-        if chain.startswith("*"):
-            return (external("Generator", self.chain(path, name, chain[1:], receiver)),)
-        return self.chain(path, name, chain, receiver)
-
-    def item(self, container: Type) -> Value:
-        """`container[...]`, and one name of an unpacked tuple."""
-        if container.kind == "external":
-            return outside.item(container)
-        if container.kind == "class":
-            enum = is_enum(self.names.line(container.path, container.name))
-            kind: Literal["class", "instance"] = "instance" if enum else "class"
-            return (Type(kind, container.path, container.name, container.args),)
-        if container.kind == "instance":
-            got = self._through(container, "__getitem__")
-            return got or self.iterated((container,))
-        return OPEN
-
-    def iterated(self, value: Value) -> Value:
-        """What iterating over a value gives."""
-        return union(self._element(each) for each in value if each != NONE)
-
-    def entered(self, manager: Type) -> Value:
-        """What `with manager as x` binds."""
-        if manager.kind == "external":
-            return outside.entered(manager)
-        if manager.kind != "instance":
-            return OPEN
-        return self._through(manager, "__enter__") or self._through(manager, "__aenter__")
-
-    def _element(self, container: Type) -> Value:
-        if container.kind == "external":
-            return outside.element(container)
-        if container.kind == "class" and is_enum(self.names.line(container.path, container.name)):
-            return (Type("instance", container.path, container.name),)
-        if container.kind != "instance":
-            return OPEN
-        for name in ("__iter__", "__aiter__"):
-            values = []
-            for each in self._through(container, name):
-                if each.kind == "instance":
-                    values.append(
-                        self._through(each, "__next__") or self._through(each, "__anext__")
-                    )
-                elif each.kind == "external":
-                    values.append(outside.element(each))
-            if values:
-                return union(values)
-        return OPEN
-
-    def _through(self, owner: Type, method: str) -> Value:
-        found = self.member(owner, method)
-        return union(self.call(each) for each in found.value) if found.defs else OPEN
+        return tuple(each for each in union(values) if each != NONE)
 
 
 def decorated(symbol: Symbol, names: Iterable[str]) -> bool:
@@ -367,7 +279,3 @@ def decorated(symbol: Symbol, names: Iterable[str]) -> bool:
 def is_enum(line: Iterable[tuple[str, str]]) -> bool:
     """Whether a class with these bases is an enumeration."""
     return any(not path and last(name) in ENUMS for path, name in line)
-
-
-def _is_setter(symbol: Symbol) -> bool:
-    return decorated(symbol, ("setter", "deleter"))

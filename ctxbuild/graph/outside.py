@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxbuild.graph.knowledge import CONTEXTS, MAPPINGS, PASSING, SEQUENCES
-from ctxbuild.graph.types import OPEN, Type, Value, external, last, union
+from ctxbuild.graph.knowledge import CELLS, CONTEXTS, MAPPINGS, OPENERS, PASSING, SEQUENCES
+from ctxbuild.graph.values import OPEN, Type, Value, external, last, union
 
 _LONGEST_NAME = 120
 _MADE = {
@@ -18,6 +18,8 @@ def attribute(owner: Type, name: str) -> Value:
     kind = last(owner.name)
     if kind in MAPPINGS:
         return _mapping(owner, name)
+    if kind in CELLS and name in OPENERS:
+        return (external("Callable", owner.args[0] if owner.args else OPEN),)
     if kind in SEQUENCES:
         if name in ("pop", "popleft", "__getitem__", "__next__", "send"):
             return (external("Callable", item(owner)),)
@@ -31,6 +33,8 @@ def call(callee: Type) -> Value:
     kind = last(callee.name)
     if kind == "Callable":
         return callee.args[-1] if callee.args else OPEN
+    if kind == "ReferenceType" and callee.args:
+        return callee.args[0]
     if callee.name in _MADE:
         return (external(_MADE[callee.name]),)
     if callee.name in PASSING:

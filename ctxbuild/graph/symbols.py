@@ -251,8 +251,16 @@ class Names:
             found += self.imported(path, index)
         if found:
             return _unique(found)
+        starred = self._starred(path, name)
+        if not starred and self.symbol(path, "__getattr__"):
+            return (Target("dynamic", path, name),)
+        return starred
+
+    def _starred(self, path: str, name: str) -> Targets:
+        """What the last star import that has the name brings; one from outside may have any."""
         external: list[Target] = []
         for index in reversed(self._stars[path]):
+            found: list[Target] = []
             for edge in self._edges_of(path).get(index, ()):
                 if edge.status == "file" and self._exports(edge.target, name):
                     found += self.lookup(edge.target, name)
@@ -260,8 +268,6 @@ class Names:
                     external.append(Target("external", "", name))
             if found:
                 return _unique(found)
-        if not external and self.symbol(path, "__getattr__"):
-            return (Target("dynamic", path, name),)
         return tuple(external[:1])
 
     def _exports(self, path: str, name: str) -> bool:

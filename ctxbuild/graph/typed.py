@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxbuild.graph.annotations import Form, assigned, read, type_variable
-from ctxbuild.graph.knowledge import BUILTINS, CONTEXTS, MAPPINGS, SEQUENCES, WRAPPERS
+from ctxbuild.graph.knowledge import BUILTINS, CELLS, CONTEXTS, MAPPINGS, SEQUENCES, WRAPPERS
 from ctxbuild.graph.symbols import VALUE_KINDS, Names, Target
-from ctxbuild.graph.types import OPEN, Type, Value, external, last, union
+from ctxbuild.graph.values import OPEN, Type, Value, external, last, union
 
 if TYPE_CHECKING:
     from ctxbuild.graph.view import View
@@ -87,8 +87,41 @@ class Typed:
             forms = type_variable(symbol.signature)
             if forms is None:
                 forms = (assigned(symbol.signature),)
+            elif me is not None and (given := self._given(me, target, depth)):
+                return given
             values += [self.form(target.path, outer, each, None, depth + 2) for each in forms]
         return union(values)
+
+    def _given(self, me: Type, variable: Target, depth: int) -> Value:
+        """What the type arguments of a receiver say about a type variable of its class or bases."""
+        if depth > _MAX_FORMS:
+            return OPEN
+        scope = me.name.rpartition(".")[0]
+        sources = [base for each in self.names.symbol(me.path, me.name) for base in each.bases]
+        forms = [read(source) for source in sources if "[" in source]
+        forms.sort(key=_is_not_generic)
+        parameters = list(
+            dict.fromkeys(name for form in forms for part in form.parts for name in part.names())
+        )
+        variables = [name for name in parameters if self._is_variable(me.path, scope, name)]
+        for position, name in enumerate(variables[: len(me.args)]):
+            if variable in self.names.find(me.path, name, scope):
+                return me.args[position]
+        for form in forms:
+            for base in self.form(me.path, scope, form, me, depth + 3):
+                if base.kind == "instance" and base.args and base != me:
+                    given = self._given(base, variable, depth + 3)
+                    if given:
+                        return given
+        return OPEN
+
+    def _is_variable(self, path: str, scope: str, name: str) -> bool:
+        return any(
+            type_variable(symbol.signature) is not None
+            for target in self.names.find(path, name, scope)
+            if target.kind in VALUE_KINDS
+            for symbol in self.names.symbol(target.path, target.name)
+        )
 
     def _self(self, path: str, scope: str, me: Type | None) -> Value:
         if me is not None and me.kind in ("instance", "class"):
@@ -122,7 +155,11 @@ class Typed:
                 if (parts)
                 else (external("Callable"),)
             )
-        if name in MAPPINGS or name in SEQUENCES or name in CONTEXTS:
+        if name in MAPPINGS or name in SEQUENCES or name in CONTEXTS or name in CELLS:
             args = tuple(self.form(path, scope, part, me, depth + 1) for part in parts[:8])
             return (external(name, *args),)
         return (external(dotted),)
+
+
+def _is_not_generic(form: Form) -> bool:
+    return last(form.name) not in ("Generic", "Protocol")

@@ -2,8 +2,9 @@
 
 What inference does not explain is looked up in the repository-wide symbol table, and
 only where it is called: `x.save()` on an unknown `x`. One method of that name is taken
-and marked `by-name`, unless the name is one that objects of Python itself have too;
-several are ambiguous, none is unresolved. Reads of unknown attributes are left alone.
+and marked `by-name`, unless objects of Python itself have such an attribute too; several
+are ambiguous; none is unresolved, or external if Python's own objects have it. Reads of
+unknown attributes are left alone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ctxbuild.graph.infer import Inference
 from ctxbuild.graph.knowledge import COMMON, OBJECT_ATTRIBUTES
 from ctxbuild.graph.members import Step
 from ctxbuild.graph.symbols import Names
-from ctxbuild.graph.types import OPEN, Type, Value, steps
+from ctxbuild.graph.values import OPEN, Type, Value, steps
 
 if TYPE_CHECKING:
     from ctxbuild.graph.view import View
@@ -33,7 +34,8 @@ class Use:
     Attributes:
         path, name: the unit; a module as such has the name "".
         kinds: how it is used, sorted: kinds of references; `import` for a mere import;
-            `part` for what a longer chain passes through.
+            `part` for what a longer chain passes through; `override` for the method of a
+            base that a class of the file overrides (without any ordinal).
         references: ordinals in `View.references`. imports: ordinals in `View.imports`.
         certain: False if only its name speaks for it.
     """
@@ -54,12 +56,15 @@ class Open:
         name: the attribute that is called, or the dotted name of an import.
         candidates: units of that name, sorted; empty if unresolved.
         references, imports: ordinals of where it stands.
+        common: whether objects of Python itself have an attribute of that name, so that
+            likely none of the candidates is meant.
     """
 
     name: str
     candidates: tuple[Unit, ...] = ()
     references: tuple[int, ...] = ()
     imports: tuple[int, ...] = ()
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ def uses(view: View, path: str, focus: tuple[str, ...] = ()) -> Uses:
     collector = _Collector(view, path)
     if not focus:
         collector.imports()
+    collector.overrides(focus)
     for ordinal, reference in enumerate(view.references(path)):
         if not focus or any(_inside(reference.scope, each) for each in focus):
             collector.reference(ordinal, reference)
@@ -166,11 +172,28 @@ class _Collector:
                 elif each.status == "unresolved":
                     self._missing.setdefault(dotted, _Noted()).imports.append(ordinal)
 
+    def overrides(self, focus: tuple[str, ...]) -> None:
+        """The nearest methods of bases that classes of the file override."""
+        names = self._inference.names
+        for name, kind in self._view.outline(self._path).symbols:
+            owner, _, method = name.rpartition(".")
+            if kind not in ("method", "property") or not names.is_class(self._path, owner):
+                continue
+            if focus and not any(_inside(name, each) for each in focus):
+                continue
+            for path, base in names.line(self._path, owner)[1:]:
+                if path and names.symbol(path, f"{base}.{method}"):
+                    noted = self._used.setdefault((path, f"{base}.{method}"), _Noted())
+                    noted.kinds.add("override")
+                    noted.certain = True
+                    break
+
     def reference(self, ordinal: int, reference: Reference) -> None:
         """Walk one chain and note what each part of it uses."""
         scope = reference.scope
         first, *rest = steps(reference.chain)
         inference = self._inference
+        inference.begin()
         if reference.kind in _OUTER_KINDS:
             step = inference.head(self._path, scope.rpartition(".")[0], first)
             if step.outcome == "open":
@@ -219,9 +242,12 @@ class _Collector:
         ambiguous: list[Open] = []
         unresolved: list[Open] = []
         for name, noted in self._open.items():
-            candidates = self._candidates[name]
-            item = Open(name, candidates, tuple(dict.fromkeys(noted.references)))
-            (ambiguous if candidates else unresolved).append(item)
+            candidates, common = self._candidates[name], name in COMMON
+            item = Open(name, candidates, tuple(dict.fromkeys(noted.references)), (), common)
+            if candidates:
+                ambiguous.append(item)
+            elif not common:
+                unresolved.append(item)
         for name, noted in self._missing.items():
             unresolved.append(
                 Open(name, (), tuple(dict.fromkeys(noted.references)), tuple(noted.imports))

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from ctxbuild.errors import BudgetError
 from ctxbuild.model import Block, Candidate, Rung, Verdict
 from ctxbuild.pack import render
-from ctxbuild.pack.fit import Choice, Headers, Offer, choose, offer
+from ctxbuild.pack.fit import ON_DEMAND, Choice, Headers, Offer, choose, offer
 from ctxbuild.pack.forms import Texts, text_of
 from ctxbuild.pack.layout import arrange
 from ctxbuild.pack.tokens import Counter
 
 _MAX_ROUNDS = 8
+_SHARES = {"indirect": 0.15}
+"""Far files are worth little each and there are many: what they may take at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,7 @@ def _fill(
         limit = min(left - owed, limits.layers.get(name, left))
         if pinned[name] > limit:
             raise _too_much_pinned(each, style, pinned[name], limit)
-        choice = choose(each, headers, limit)
+        choice = choose(each, headers, limit, _SHARES)
         rungs.update(choice.rungs)
         left -= choice.tokens
     return rungs
@@ -228,7 +230,7 @@ def _verdict(
 ) -> Verdict:
     candidate, rung = each.candidate, rungs.get(each.candidate.unit)
     costs = tuple((r.form, cost) for r, cost in zip(each.ladder, each.costs, strict=True))
-    why = "layer-budget" if candidate.layer in limits.layers else "budget"
+    why = _why(each, limits)
     if rung is None:
         return Verdict(
             candidate.unit,
@@ -253,3 +255,12 @@ def _verdict(
         candidate.reasons,
         "" if best else why,
     )
+
+
+def _why(each: Offer, limits: Limits) -> str:
+    """What kept a candidate from its best form."""
+    if each.ladder[0].phase >= ON_DEMAND:
+        return "no-member"
+    if each.candidate.section in _SHARES:
+        return "section-share"
+    return "layer-budget" if each.candidate.layer in limits.layers else "budget"

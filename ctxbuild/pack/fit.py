@@ -73,13 +73,19 @@ def offer(candidate: Candidate, texts: Sequence[str], costs: Sequence[int]) -> O
     )
 
 
-def choose(offers: Sequence[Offer], headers: Headers, available: int) -> Choice:
+def choose(
+    offers: Sequence[Offer],
+    headers: Headers,
+    available: int,
+    shares: Mapping[str, float] = {},
+) -> Choice:
     """Buys rungs until nothing more fits.
 
     Args:
         offers: in layout order; pinned ones are taken first, in their best form.
         headers: what stands above them.
         available: tokens to spend.
+        shares: section to the largest share of `available` that it may take.
 
     Returns:
         The rungs. With pinned offers the tokens may exceed `available`: the
@@ -88,10 +94,19 @@ def choose(offers: Sequence[Offer], headers: Headers, available: int) -> Choice:
     state = _State(offers, headers)
     for pinned in (o for o in offers if o.candidate.pinned):
         state.take(pinned, len(pinned.ladder) - 1)
+    left = {section: int(share * available) for section, share in shares.items()}
     for step in _steps(offers):
-        if state.price(step.offer, step.rung) <= available - state.tokens:
+        price = state.price(step.offer, step.rung)
+        section = step.offer.candidate.section
+        if price <= min(available - state.tokens, left.get(section, available)):
             state.take(step.offer, step.rung)
+            if section in left:
+                left[section] -= price
     return Choice(state.rungs, state.tokens)
+
+
+ON_DEMAND = 1_000
+"""Phase of a rung that is bought only with what needs it above itself."""
 
 
 class _Step(NamedTuple):
@@ -106,6 +121,8 @@ def _steps(offers: Sequence[Offer]) -> list[_Step]:
         phase, cost, worth = 0, 0, 0.0
         for rung, form in enumerate(each.ladder):
             phase = max(phase, form.phase)
+            if phase >= ON_DEMAND:
+                break
             gain = (form.worth - worth) / max(1, each.costs[rung] - cost)
             steps.append(_Step((phase, -_grade(gain), rung, place), each, rung))
             cost, worth = each.costs[rung], form.worth

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Protocol
 
-from ctxbuild.model import Candidate, Outline, Rung, Symbol
+from ctxbuild.model import Candidate, Lines, Outline, Rung, Symbol
 from ctxbuild.pack.render import shown
 
 _LISTED_NAMES = 40
@@ -29,6 +29,8 @@ class Texts(Protocol):
 
     def symbol(self, path: str, name: str) -> tuple[Symbol, ...]: ...
 
+    def lines(self, path: str) -> Lines: ...
+
     def body(self, path: str, name: str) -> str: ...
 
 
@@ -40,6 +42,8 @@ def text_of(texts: Texts, candidate: Candidate, rung: Rung, *, hollow: bool = Fa
     """
     if rung.form in ("summary", "name"):
         return line(texts, candidate, rung.form)
+    if rung.form == "slice":
+        return statements(texts, candidate)
     if not candidate.symbol:
         whole = (
             texts.text(candidate.path) if rung.form == "full" else texts.skeleton(candidate.path)
@@ -50,6 +54,35 @@ def text_of(texts: Texts, candidate: Candidate, rung: Rung, *, hollow: bool = Fa
         return indent(texts.body(candidate.path, candidate.symbol), depth)
     found = texts.symbol(candidate.path, candidate.symbol)
     return "".join(indent(skeleton(each, rung.docstring, hollow=hollow), depth) for each in found)
+
+
+def statements(texts: Texts, candidate: Candidate) -> str:
+    """A slice: the header of a definition and the statements that hold its references.
+
+    What is left out between them is `...`, at the margin of what follows.
+    """
+    from ctxbuild.facts.statements import statements_at
+
+    path = candidate.path
+    outline, lines = texts.outline(path), texts.lines(path)
+    wanted = [lines.references[n] for n in candidate.references]
+    start = 0
+    for (name, _), spot in zip(outline.symbols, lines.symbols, strict=True):
+        if name == candidate.symbol:
+            start = spot[0]
+            break
+    text = texts.text(path)
+    rows = text.split("\n")
+    head = [start] if start else []
+    shown_rows: list[str] = []
+    above = 0
+    for first, last in statements_at(text, outline.language, [*head, *wanted]):
+        if above and first > above + 1:
+            margin = rows[first - 1][: len(rows[first - 1]) - len(rows[first - 1].lstrip())]
+            shown_rows.append(f"{margin}...")
+        shown_rows += rows[first - 1 : last]
+        above = last
+    return "".join(f"{row}\n" for row in shown_rows)
 
 
 def line(texts: Texts, candidate: Candidate, form: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ctxbuild.model import Block
 
-SECTIONS = ("indirect", "names", "open", "", "used", "dependents", "tests", "entry")
+SECTIONS = ("indirect", "names", "open", "", "used", "dependents", "tests", "around", "entry")
 """Sections of a layer, most stable first."""
 
 _LISTS = frozenset({"summary", "name"})

@@ -114,6 +114,14 @@ def _definers(part: bytes) -> Iterable[tuple[str, str]]:
             yield name.rpartition(".")[2], name
 
 
+def _mentions(part: bytes) -> Iterable[tuple[str, str]]:
+    """The last part of every module and name that a file imports."""
+    for each in decoded(part, tuple[Import, ...]):
+        yield each.module.rpartition(".")[2], ""
+        if each.name and each.name != "*":
+            yield each.name, ""
+
+
 _EMPTY = Outline("")
 
 
@@ -151,6 +159,9 @@ class Questions:
         self.definers = Index(
             "definers", self.facts, "outline", _definers, lambda: self._parsed_paths()
         )
+        self.mentions = Index(
+            "mentions", self.facts, "imports", _mentions, lambda: self._parsed_paths()
+        )
         self.content = Facet(self.file, "", lambda p: p[""])
         self.exists = Facet(self.file, "exists", lambda p: bool(p["exists"]))
         self.is_dir = Facet(self.directory, "", lambda p: bool(p[""]))
@@ -173,7 +184,7 @@ class Questions:
     def declared(self) -> tuple[Any, ...]:
         """Everything that the engine has to know of."""
         inputs = (self.file, self.directory, self.home, self.glob)
-        return (*inputs, self.facts, self.resolve, self.text, self.body, self.definers)
+        return (*inputs, self.facts, self.resolve, self.text, self.body, self.definers, self.mentions)
 
     @property
     def membership(self) -> tuple[Input, ...]:
@@ -298,6 +309,9 @@ class Asker:
     def definers(self, name: str) -> tuple[tuple[str, str], ...]:
         return self._ctx.postings(self._q.definers, name)
 
+    def mentions(self, name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(path for path, _ in self._ctx.postings(self._q.mentions, name)))
+
     def resolved(self, path: str) -> tuple[Edge, ...]:
         return self._ctx.get(Facet(self._q.resolve, "", _edges), path)
 
@@ -309,6 +323,9 @@ class Asker:
 
     def text(self, path: str) -> str:
         return self._ctx.get(self._q.whole_text, path)
+
+    def lines(self, path: str) -> Lines:
+        return self._ctx.get(self._q.lines, path)
 
     def body(self, path: str, name: str) -> str:
         return self._ctx.get(self._q.body_text, f"{path}\0{name}")
@@ -364,8 +381,8 @@ def _flag(value: bool) -> bytes:
 
 
 def _joined(names: Iterable[str]) -> bytes:
-    return "\0".join(names).encode()
+    return "".join(f"{name}\0" for name in names).encode()
 
 
 def _split(data: bytes) -> tuple[str, ...]:
-    return tuple(data.decode().split("\0")) if data else ()
+    return tuple(data.decode().split("\0")[:-1])

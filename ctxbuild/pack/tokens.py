@@ -10,7 +10,7 @@ from ctxbuild.errors import UsageError
 Counter = Callable[[Sequence[str]], list[int]]
 """Texts to their exact token counts, special tokens read as ordinary text."""
 
-_TOKTOK = frozenset({"cl100k_base", "o200k_base", "o200k_harmony"})
+BY_TOKTOK = frozenset({"cl100k_base", "o200k_base", "o200k_harmony"})
 
 
 @lru_cache(maxsize=8)
@@ -23,7 +23,7 @@ def counter(tokenizer: str) -> Counter:
     Raises:
         UsageError: nobody knows the name, or its vocabulary cannot be had offline.
     """
-    if tokenizer in _TOKTOK:
+    if tokenizer in BY_TOKTOK:
         try:
             from toktok import batch_count
         except ImportError:  # no wheel for this platform (musl): the counts are the same

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Protocol
 from ctxbuild.errors import EntryError
 from ctxbuild.graph.reach import Reached, reach
 from ctxbuild.graph.uses import Open, Use, Uses, types_in, uses
-from ctxbuild.graph.view import View
 from ctxbuild.model import Candidate, OpenName, Outline, Reason, Rung
+from ctxbuild.select import dependents
+from ctxbuild.select.dependents import ON_DEMAND
 from ctxbuild.select.files import ladder, matched
 
 if TYPE_CHECKING:
@@ -33,14 +34,11 @@ if TYPE_CHECKING:
 Unit = tuple[str, str]
 
 ENTRY, SIGNATURE, CLOSURE, FIRST_LINE, AROUND, GUESS, INDIRECT, DOCSTRING, BODY = range(9)
-ON_DEMAND = 1_000
-"""Phase of a class header that is only there to stand above a member."""
-
-_CALLABLE = frozenset({"function", "method", "property", "class"})
+_CALLABLE = frozenset({"function", "method", "property"})
 _FAR = 3  # from this distance on, an indirect file is its path alone
 
 
-class EntryView(View, Protocol):
+class EntryView(dependents.Mentions, Protocol):
     """What this layer asks, besides the graph's questions."""
 
     def matching(self, pattern: str) -> tuple[str, ...]: ...
@@ -72,6 +70,15 @@ def candidates(view: EntryView, layer: Layer) -> tuple[list[Candidate], list[Ope
     proposed += picker.files(found)
     open_names = [name for e, u in zip(entries, found, strict=True) for name in _open(e.path, u)]
     proposed += picker.open_lines(open_names)
+    if layer.dependents or layer.tests:
+        proposed += dependents.candidates(
+            view,
+            layer.name,
+            [(e.path, focus) for e in entries for focus in e.focus or ("",)],
+            steps=layer.dependents,
+            tests=layer.tests,
+            phase=FIRST_LINE,
+        )
     return proposed, open_names
 
 
@@ -130,7 +137,7 @@ class _Picker:
                 yield self._whole_file(entry.path, "entry", rungs, reason)
                 continue
             rungs = ladder("skeleton", parsed=parsed, phase=FIRST_LINE)
-            yield self._whole_file(entry.path, "used", rungs, reason)
+            yield self._whole_file(entry.path, "around", rungs, reason)
             for name in entry.focus:
                 yield Candidate(
                     unit=f"{entry.path}::{name}",
@@ -252,6 +259,8 @@ class _Picker:
             if policy in ("full", "auto"):
                 late = FIRST_LINE if policy == "full" else DOCSTRING
                 rungs.append(Rung("skeleton", "full", max(phase, late), worth + 1.5))
+        if self._layer.bodies and any(s.kind in _CALLABLE for s in found):
+            rungs.append(Rung("full", "", BODY, worth + 2.0 + uses))
         return tuple(rungs)
 
     def _score(self, unit: Unit, reasons: Sequence[Reason]) -> float:

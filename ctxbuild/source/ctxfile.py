@@ -28,7 +28,7 @@ class Layer:
         budget: most tokens it may have, None for what its target has left.
         pin: nothing of it is dropped or shortened.
         form: how much of each file is shown at best; None for `entry`.
-        docstrings, dependents, tests: for `entry`; the target's values unless it has its own.
+        docstrings, dependents, tests, bodies: for `entry`; the target's values unless it has its own.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Layer:
     docstrings: Docstrings = "auto"
     dependents: int = 0
     tests: bool = False
+    bodies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Target:
         reserve: tokens of the budget that are kept free for the answer.
         headers, layout: see the reference of the ctxfile.
         formats: renderings to write: "md", "xml", "json".
-        docstrings, dependents, tests: what its `entry` layers have by default.
+        docstrings, dependents, tests, bodies: what its `entry` layers have by default.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Target:
     docstrings: Docstrings = "auto"
     dependents: int = 0
     tests: bool = False
+    bodies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ def parse(text: str, name: str = FILE_NAME) -> Ctxfile:
     reader = _Reader(text, name)
     reader.top(raw)
     project = reader.project(raw.get("project", {}))
-    targets = reader.targets(raw["targets"])
+    targets = reader.targets(raw.get("targets", {}))
     return Ctxfile(name, os.path.dirname(os.path.abspath(name)), project, targets)
 
 
@@ -217,8 +219,6 @@ class _Reader(Checker):
         for key in ("project", "targets"):
             if not isinstance(raw.get(key, {}), dict):
                 raise self.fail((key,), f"{key} must be a table", f"write `[{key}]`")
-        if not raw.get("targets"):
-            raise self.fail(("targets",), "no target is declared", "add `[targets.NAME]`")
 
     def project(self, raw: dict[str, Any]) -> Project:
         """Build `[project]`."""
@@ -233,6 +233,8 @@ class _Reader(Checker):
 
     def targets(self, raw: dict[str, Any]) -> tuple[Target, ...]:
         """Build all targets, those that others extend included."""
+        if not raw:
+            raise self.fail(("targets",), "no target is declared", "add `[targets.NAME]`")
         seen: dict[str, str] = {}
         for name, table in raw.items():
             path = ("targets", name)
@@ -262,7 +264,7 @@ class _Reader(Checker):
             key = "reserve" if "reserve" in raw[name] else "budget"
             message = f"{where} reserves {reserve} of its {budget} tokens: nothing is left"
             raise self.fail(place(key), message)
-        given = [key for key in (*schema.SOURCES, "layers") if key in merged]
+        given = [key for key in merged if key in {*schema.SOURCES, "layers"}]
         if not given:
             hint = "add `entry = [...]`, `files = [...]` or `[[targets." + name + ".layers]]`"
             raise self.fail(("targets", name), f"{where} has no layers", hint)
@@ -270,7 +272,7 @@ class _Reader(Checker):
             message = f"{where} has both {given[0]!r} and {given[1]!r}"
             raise self.fail(place(given[1]), message, "write each as a layer of its own")
         base = ("targets", homes[given[0]])
-        options = {key: values[key] for key in ("docstrings", "dependents", "tests")}
+        options = {key: values[key] for key in ("docstrings", "dependents", "tests", "bodies")}
         if given[0] == "layers":
             layers = self._layers(merged["layers"], (*base, "layers"), where, options)
         else:

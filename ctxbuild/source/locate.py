@@ -114,6 +114,7 @@ class _Reader:
         elif char == "{":
             self._inline(path)
         else:
+            self._at += char == "}"  # not TOML: go on rather than stand still
             while self._at < len(self._text) and self._peek() not in ",]}\n#":
                 self._at += 1
 

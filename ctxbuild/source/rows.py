@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import struct
 from array import array
 from collections.abc import Iterable
 
@@ -164,10 +165,8 @@ def prepare(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM scan_state")
         connection.execute("INSERT INTO scan_state VALUES ('version', ?)", (_version(),))
     connection.execute(
-        "CREATE TABLE IF NOT EXISTS scan_directory (path TEXT PRIMARY KEY, mtime INTEGER, "
-        "ctime INTEGER, inode INTEGER, device INTEGER, taken INTEGER, racy INTEGER, names TEXT, "
-        "rules INTEGER, stats BLOB, digests BLOB, dirs TEXT, ignored TEXT, links TEXT, "
-        "tracked_only INTEGER, left_out TEXT)"
+        "CREATE TABLE IF NOT EXISTS scan_directory (path TEXT PRIMARY KEY, head BLOB, names TEXT, "
+        "stats BLOB, digests BLOB, dirs TEXT, extra TEXT, left_out TEXT)"
     )
 
 
@@ -177,10 +176,8 @@ def _version() -> str:
     return f"{VERSION}-{sys.byteorder}"
 
 
-_COLUMNS = (
-    "path, mtime, ctime, inode, device, taken, racy, names, rules, stats, digests, dirs, "
-    "ignored, links, tracked_only"
-)
+# mtime, ctime, inode, device, taken, racy, rules: one blob, as each column costs time.
+_HEAD = struct.Struct("=7q")
 
 
 def load(connection: sqlite3.Connection) -> dict[str, Directory]:
@@ -190,27 +187,27 @@ def load(connection: sqlite3.Connection) -> dict[str, Directory]:
         sqlite3.Error: the tables are missing or damaged.
     """
     found = {}
-    for row in connection.execute(f"SELECT {_COLUMNS} FROM scan_directory"):
-        path, mtime, ctime, inode, device, taken, racy, names, rules, stats, digests = row[:11]
-        numbers = array("q")
-        numbers.frombytes(stats)
-        directory = Directory(
+    unpack = _HEAD.unpack
+    query = "SELECT path, head, names, stats, digests, dirs, extra FROM scan_directory"
+    for path, head, names, stats, digests, dirs, extra in connection.execute(query):
+        numbers = array("q", stats)
+        mtime, ctime, inode, device, taken, racy, rules = unpack(head)
+        found[path] = directory = Directory(
             path,
             (mtime, ctime, inode, device),
             taken,
             names.split("/") if names else [],
             rules,
             numbers,
-            row[11].split("/") if row[11] else [],
+            dirs.split("/") if dirs else [],
         )
-        directory.racy = racy
+        directory.racy = racy != 0
         directory.digests = digests
-        if row[12]:
-            directory.ignored = row[12].split("/")
-        if row[13]:
-            directory.links = row[13].split("/")
-        directory.tracked_only = bool(row[14])
-        found[path] = directory
+        if extra:
+            ignored, links, only = extra.split("\0")
+            directory.ignored = ignored.split("/") if ignored else []
+            directory.links = links.split("/") if links else []
+            directory.tracked_only = only != ""
     return found
 
 
@@ -235,29 +232,25 @@ def save(connection: sqlite3.Connection, changed: Iterable[Directory], gone: Ite
     connection.executemany("DELETE FROM scan_directory WHERE path = ?", ((p,) for p in gone))
     for item in changed:
         item.weigh()
+        head = _HEAD.pack(*item.stat, item.taken, int(item.racy), item.rules)
+        rare = ("/".join(item.ignored), "/".join(item.links), "1" if item.tracked_only else "")
         values = (
-            *item.stat,
-            item.taken,
-            int(item.racy),
+            head,
             "/".join(item.names),
-            item.rules,
             item.stats.tobytes(),
             bytes(item.digests),
             "/".join(item.dirs),
-            "/".join(item.ignored),
-            "/".join(item.links),
-            int(item.tracked_only),
+            "\0".join(rare) if any(rare) else "",
         )
         if item.left is None:
             connection.execute(
-                "UPDATE scan_directory SET mtime=?, ctime=?, inode=?, device=?, taken=?, racy=?, "
-                "names=?, rules=?, stats=?, digests=?, dirs=?, ignored=?, links=?, "
-                "tracked_only=? WHERE path=?",
+                "UPDATE scan_directory SET head=?, names=?, stats=?, digests=?, dirs=?, extra=? "
+                "WHERE path=?",
                 (*values, item.path),
             )
         else:
             left = json.dumps(item.left) if item.left else ""
-            marks = ", ".join("?" * (len(values) + 2))
             connection.execute(
-                f"REPLACE INTO scan_directory VALUES ({marks})", (item.path, *values, left)
+                "REPLACE INTO scan_directory VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (item.path, *values, left),
             )

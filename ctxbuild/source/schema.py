@@ -50,6 +50,12 @@ _ENTRY_OPTIONS = (
         0,
     ),
     Key("tests", "flag", "Whether tests that reach the entry are added.", default=False),
+    Key(
+        "bodies",
+        "flag",
+        "Whether budget that is left over buys the bodies of the most used functions.",
+        default=False,
+    ),
 )
 _FILES = Key(
     "files",

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ctxbuild.stores import frame
+from ctxbuild.stores import frame, rows
 from ctxbuild.stores.blobs import HOUR, Blobs
 from ctxbuild.stores.database import (
     DATABASE,
@@ -37,8 +37,6 @@ Warn = Callable[[str], None]
 _PER_TRANSACTION: Final = 1_000
 _PER_QUERY: Final = 500
 _NAME_BYTES: Final = 32
-_RAW: Final = 1  # diskcache's MODE_RAW: the value stands in the row as it is
-_OURS: Final = f"raw = 1 AND mode = {_RAW} AND filename IS NULL AND typeof(key) = 'blob'"
 
 T = TypeVar("T")
 
@@ -101,10 +99,8 @@ class ValueStore:
             found = {key: self._memory[key] for key in wanted if key in self._memory}
             wanted = [key for key in wanted if key not in found]
         for some in _batches(wanted, _PER_QUERY):
-            marks = ",".join("?" * len(some))
-            query = f"SELECT key, mode, value FROM Cache WHERE key IN ({marks}) AND raw = 1"
-            for key, mode, row in self._select(query, some):
-                value = self._decode(key, row if mode == _RAW else None)
+            for key, mode, row in self._select(rows.of_keys(len(some)), some):
+                value = self._decode(key, row if mode == rows.RAW else None)
                 if value is not None:
                     found[key] = value
         return found
@@ -126,13 +122,13 @@ class ValueStore:
         for some in _batches(keys, _PER_TRANSACTION):
             if self._memory is not None:
                 deleted += sum(self._memory.pop(key, None) is not None for key in some)
-            deleted += self._attempt(partial(_delete, keys=some), 0)
+            deleted += self._attempt(partial(rows.delete, keys=some), 0)
         return deleted
 
     def keys(self) -> Iterator[bytes]:
         """The keys of all values, oldest first."""
         yield from self._memory or ()
-        for (key,) in self._select(f"SELECT key FROM Cache WHERE {_OURS} ORDER BY rowid", ()):
+        for (key,) in self._select(rows.KEYS, ()):
             if key not in (self._memory or ()):
                 yield key
 
@@ -158,17 +154,17 @@ class ValueStore:
             if line != "ok"
         ]
         bad: list[int] = []
-        rows = 0
+        count = 0
         for rowid, key, raw, mode, name, row in self._rows():
-            rows += 1
+            count += 1
             problem = self._problem(key, raw, mode, name, row)
             if problem:
                 bad.append(rowid)
                 problems.append(f"row {rowid}: {problem}")
         removed = 0
         if repair and bad and self._memory is None:
-            removed = self._attempt(partial(_delete_rows, rows=bad), 0)
-        return Verification(rows, tuple(problems), removed)
+            removed = self._attempt(partial(rows.delete_ids, ids=bad), 0)
+        return Verification(count, tuple(problems), removed)
 
     def sweep(self, grace: float = HOUR) -> tuple[int, int]:
         """Delete large values that no row names and what crashed writers left.
@@ -180,8 +176,7 @@ class ValueStore:
             How many files were deleted, and their bytes.
         """
         keep = set()
-        query = f"SELECT key, value FROM Cache WHERE {_OURS} AND length(value) = ?"
-        for key, row in self._select(query, (frame.HEADER + _NAME_BYTES,)):
+        for key, row in self._select(rows.OF_LENGTH, (frame.HEADER + _NAME_BYTES,)):
             opened = frame.open_row(key, row) if isinstance(row, bytes) else None
             if opened and frame.is_filed(opened[0]):
                 keep.add(opened[1].hex())
@@ -192,7 +187,7 @@ class ValueStore:
     def compact(self) -> None:
         """Give the space of deleted rows back to the disk; takes the time of a copy."""
         if self._memory is None:
-            self._attempt(lambda cache: _run(cache, "VACUUM").fetchall(), None)
+            self._attempt(lambda cache: rows.run(cache, "VACUUM").fetchall(), None)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -204,10 +199,7 @@ class ValueStore:
 
     def _put(self, cache: Cache, items: list[tuple[bytes, bytes]]) -> None:
         # Files first: a row must never name a file that is not there yet.
-        rows = [(key, self._encode(key, value)) for key, value in items]
-        with cache.transact():
-            for key, row in rows:
-                cache.set(key, row)
+        rows.put(cache, [(key, self._encode(key, value)) for key, value in items])
 
     def _encode(self, key: bytes, value: bytes) -> bytes:
         flags, body = frame.pack(value)
@@ -228,17 +220,13 @@ class ValueStore:
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         """All rows, ours or not, a few at a time."""
-        query = (
-            "SELECT rowid, key, raw, mode, filename, value FROM Cache"
-            " WHERE rowid > ? ORDER BY rowid LIMIT ?"
-        )
         last = -1
-        while rows := self._select(query, (last, _PER_QUERY)):
-            yield from rows
-            last = rows[-1][0]
+        while some := self._select(rows.AFTER, (last, _PER_QUERY)):
+            yield from some
+            last = some[-1][0]
 
     def _problem(self, key: object, raw: int, mode: int, name: object, row: object) -> str:
-        if not raw or mode != _RAW:
+        if not raw or mode != rows.RAW:
             return "a pickle or another kind of value that is not ours"
         if name is not None or not isinstance(key, bytes):
             return "not ours"
@@ -250,7 +238,7 @@ class ValueStore:
 
     def _select(self, query: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
         values = tuple(values)
-        return self._attempt(lambda cache: _run(cache, query, values).fetchall(), [])
+        return self._attempt(lambda cache: rows.run(cache, query, values).fetchall(), [])
 
     def _attempt(self, action: Callable[[Cache], T], otherwise: T) -> T:
         """The action's result; `otherwise` when the database does not carry it."""
@@ -306,8 +294,8 @@ class ValueStore:
         """End what a failed write left open; whether the connection still serves."""
         try:
             # A failed commit leaves its transaction open.
-            if self._cache is not None and self._cache._con.in_transaction:  # noqa: SLF001
-                _run(self._cache, "ROLLBACK")
+            if self._cache is not None and rows.connection(self._cache).in_transaction:
+                rows.run(self._cache, "ROLLBACK")
         except sqlite3.Error:
             return False
         return True
@@ -317,25 +305,6 @@ class ValueStore:
             self.close()
         except sqlite3.Error:
             return
-
-
-def _run(cache: Cache, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-    # diskcache has no bulk operations of its own, so this asks its connection.
-    cursor: sqlite3.Cursor = cache._sql(statement, values)  # noqa: SLF001
-    return cursor
-
-
-def _delete(cache: Cache, keys: list[bytes]) -> int:
-    statement = "DELETE FROM Cache WHERE key = ? AND raw = 1"
-    with cache.transact():
-        return sum(_run(cache, statement, (key,)).rowcount for key in keys)
-
-
-def _delete_rows(cache: Cache, rows: list[int]) -> int:
-    with cache.transact():
-        return sum(
-            _run(cache, "DELETE FROM Cache WHERE rowid = ?", (row,)).rowcount for row in rows
-        )
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -118,7 +118,7 @@ class Tree:
         return self._facts.get(path) or Facts(Outline("text"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tree():
     """Make a repository of a dict of files; a list of paths makes empty ones."""
 

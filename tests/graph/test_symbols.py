@@ -38,7 +38,12 @@ PACKAGE = {
         Alias = Child
         LIMIT = 3
     """,
-    "p/tools.py": "from p.core import make as build\nimport p.core\nimport p.core as c\ndef saw(): ...",
+    "p/tools.py": """
+        from p.core import make as build
+        import p.core
+        import p.core as c
+        def saw(): ...
+    """,
     "p/stars.py": """
         from p.core import Child
         __all__ = ["Child", "shown"]
@@ -179,7 +184,13 @@ def test_bases_are_linearised_as_python_does(tree):
     """
     names = Names(tree({"a.py": source}))
     assert [name for _path, name in names.line("a.py", "C")] == ["C", "A", "B", "O"]
-    assert [name for _path, name in names.line("a.py", "D")] == ["D", "A", "B", "O", "outside.Outside"]
+    assert [name for _path, name in names.line("a.py", "D")] == [
+        "D",
+        "A",
+        "B",
+        "O",
+        "outside.Outside",
+    ]
 
 
 def test_an_edit_elsewhere_in_the_module_is_not_asked_for(tree):

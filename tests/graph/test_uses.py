@@ -17,6 +17,7 @@ LIBRARY = """
     import functools
     import typing as t
     from collections.abc import Iterable, Iterator
+    from contextvars import ContextVar
     from typing import Generic, NamedTuple, Self, TypeVar
 
     class Cursor:
@@ -102,6 +103,23 @@ LIBRARY = """
     default = Store(Cursor())
     annotated: Store = make()
     Alias = Store
+    V = TypeVar("V")
+    class Holder(Generic[V]):
+        def held(self) -> V: ...
+        def all(self) -> list[V]: ...
+    class StoreHolder(Holder[Store]): ...
+    class Table(dict[str, Store]): ...
+    class Lazy:
+        def __get__(self, instance, owner) -> Store: ...
+    class WithLazy:
+        store = Lazy()
+    current: ContextVar[Store] = ContextVar("current")
+    def documented(x):
+        '''Give a store.
+
+        :param Store x: a store
+        :rtype: Store
+        '''
     Callback = t.Callable[[int], Store]
     def callback() -> Callback: ...
     def nothing() -> None: ...
@@ -174,6 +192,16 @@ def used(tree, source, library=LIBRARY):
         "if (x := connect()): x.save()",
         "a, b = connect(), 1\na.save()",
         "callback()(1).save()",
+        "def f(x: Holder[Store]): x.held().save()",
+        "def f(x: Holder[Store]): x.all()[0].save()",
+        "StoreHolder().held().save()",
+        "Table()['a'].save()",
+        "Table().get('a').save()",
+        "for x in Table().values(): x.save()",
+        "WithLazy().store.save()",
+        "current.get().save()",
+        "documented(1).save()",
+        "def f(x):\n    ':type x: lib.Store'\n    x.save()",
         "def f():\n    from lib import connect as k\n    k().save()",
     ],
 )
@@ -264,6 +292,7 @@ def test_a_whole_answer(tree):
                 x.save()
                 x.append(1)
                 x.never()
+                x.startswith(1)
             os.getcwd()
         """,
         "lib.py": """
@@ -296,6 +325,34 @@ def test_a_whole_answer(tree):
         ("append", (("lib.py", "Other.append"),)),
         ("save", (("lib.py", "Other.save"), ("lib.py", "Store.save"))),
     ]
+
+
+def test_what_a_class_overrides_is_used_without_any_reference(tree):
+    files = {
+        "main.py": "from lib import A\nclass B(A):\n    def f(self): ...\n    def g(self): ...",
+        "lib.py": "class Root:\n    def f(self): ...\nclass A(Root): ...",
+    }
+    found = [use for use in uses(tree(files), "main.py").used if use.name != "A"]
+    assert found == [Use("lib.py", "Root.f", ("override",))]
+
+
+def test_a_property_of_a_base_is_used_where_it_is_set(tree):
+    library = """
+        class A:
+            @property
+            def x(self): ...
+            @x.setter
+            def x(self, value): ...
+    """
+    found = used(tree, "from lib import A\nclass B(A):\n    def f(self): self.x = 1", library)
+    assert "A.x" in found
+
+
+def test_a_name_that_objects_of_python_have_too_is_never_taken_by_name(tree):
+    files = {"main.py": "def f(x): x.append(1)", "lib.py": "class A:\n    def append(self): ..."}
+    found = uses(tree(files), "main.py")
+    assert found.used == ()
+    assert found.ambiguous == (Open("append", (("lib.py", "A.append"),), (0,), common=True),)
 
 
 def test_focus_counts_only_what_stands_inside(tree):
@@ -348,14 +405,14 @@ def test_recursion_in_types_ends(tree):
             def f(self): return self.f().f()
         x = x.y
         A = list["A"]
-        def g(x: A): x[0][0].save()
-        K().x.x.save()
-        a().save()
-        x.save()
+        def g(x: A): x[0][0].never()
+        K().x.x.never()
+        a().never()
+        x.never()
         x = x()
     """
     found = uses(tree({"main.py": source}), "main.py")
-    assert [each.name for each in found.unresolved] == ["save"]
+    assert [each.name for each in found.unresolved] == ["never"]
 
 
 def test_long_chains_and_many_bindings_end(tree):
@@ -364,6 +421,30 @@ def test_long_chains_and_many_bindings_end(tree):
     source += "".join(f"v{i} = v{i + 1}.n()\n" for i in range(800)) + "v800 = A()\nv0.n()\n"
     names = {use.name for use in uses(tree({"main.py": source}), "main.py").used}
     assert {"A", "A.n"} <= names
+
+
+def test_deep_code_is_no_recursion_error(tree):
+    source = "class C0:\n    def m(self): return self.n\n"
+    for number in range(1, 300):
+        source += f"class C{number}(C{number - 1}):\n    def m(self): return super().m()\n"
+        source += f"def f{number}(): return f{number + 1}().m() or C{number}()\n"
+        source += f"A{number} = list['A{number + 1} | C{number}']\n"
+    source += "f1().m().m()\ndef g(x: A1): x[0][0][0].m()\nC299().m()\n"
+    names = {use.name for use in uses(tree({"main.py": source}), "main.py").used}
+    assert {"C299", "C299.m", "f1", "A1"} <= names
+
+
+def test_code_that_branches_without_end_is_cut_short(tree):
+    source = "".join(
+        f"def f{number}(a):\n"
+        + "".join(
+            f"    if a: return f{(number * 7 + other) % 20}().x{other}\n" for other in range(6)
+        )
+        for number in range(20)
+    )
+    source += "".join(f"f{number}().never()\n" for number in range(20))
+    found = uses(tree({"main.py": source}), "main.py")
+    assert [each.name for each in found.unresolved] == ["never"]
 
 
 def test_the_types_of_a_signature_are_found_in_its_own_module(tree):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace
 
 from ctxbuild.cli import render
 from ctxbuild.cli.console import Console
 from ctxbuild.cli.progress import Progress
-from ctxbuild.cli.project import find_ctxfile, open_session
+from ctxbuild.cli.project import find_ctxfile, has_ctxfile, open_session
 from ctxbuild.serve.results import BuildResult
 from ctxbuild.source.ctxfile import Ctxfile
 
@@ -41,18 +40,29 @@ def _project(args: Namespace) -> tuple[Ctxfile, list[str]]:
     """The ctxfile, or one made up for files that are named instead of targets."""
     from ctxbuild.errors import UsageError
 
-    if not any(_is_path(args.directory, name) for name in args.targets):
+    if not args.targets:
         if args.budget is not None:
             raise UsageError("--budget goes with a file", "set the target's budget in the ctxfile")
-        return find_ctxfile(args), args.targets
-    from ctxbuild.cli.adhoc import adhoc
+        return find_ctxfile(args), []
+    from ctxbuild.cli.adhoc import adhoc, looks_like_path
 
-    return adhoc(args.directory, args.targets, args.budget), []
-
-
-def _is_path(directory: str, name: str) -> bool:
-    path = name.partition("::")[0]
-    return ("/" in path or "." in path) and os.path.exists(os.path.join(directory, path))
+    base = find_ctxfile(args) if has_ctxfile(args) else None
+    declared = {target.name for target in base.targets} if base else set()
+    files = [
+        name
+        for name in args.targets
+        if name not in declared and looks_like_path(args.directory, name)
+    ]
+    if not files:
+        if args.budget is not None:
+            raise UsageError("--budget goes with a file", "set the target's budget in the ctxfile")
+        return base or find_ctxfile(args), args.targets
+    if len(files) < len(args.targets):
+        other = next(name for name in args.targets if name not in files)
+        raise UsageError(
+            f"{files[0]!r} is a file, {other!r} is a target", "build either files or targets"
+        )
+    return adhoc(args.directory, files, args.budget, base), []
 
 
 def _print(args: Namespace, console: Console, result: BuildResult) -> None:
@@ -65,8 +75,8 @@ def _print(args: Namespace, console: Console, result: BuildResult) -> None:
             for warning in target.warnings:
                 console.warn(f"{target.name}: {warning}")
     if args.json:
-        import json
+        from ctxbuild.cli.data import to_json
 
-        console.result(json.dumps(result.data(), indent=2))
+        console.result(to_json(result.data()))
     else:
         console.result(render.build_table(result))

@@ -96,26 +96,20 @@
 ((augmented_assignment left: (identifier) @target right: (_) @value) (#set! role "augmented"))
 ((named_expression name: (_) @part value: (_) @value) (#set! part "target") (#set! role "walrus"))
 ((with_item value: (as_pattern . (_) @value alias: (_) @target)) (#set! role "with"))
-((except_clause value: (as_pattern . (_) @value alias: (_) @target)) (#set! role "except"))
+((except_clause value: (_) @value) (#set! role "except"))
 ((for_statement left: (_) @part right: (_) @value) (#set! part "target") (#set! role "for"))
 ((for_in_clause left: (_) @part right: (_) @value) (#set! part "target") (#set! role "for"))
 ((call
   function: (identifier) @function
   arguments: (argument_list . (_) @target . (_) @value .))
-  (#any-of? @function "isinstance" "issubclass")
   (#set! role "guard"))
-((except_clause value: [(identifier) (attribute)] @part) (#set! part "guard"))
-((except_clause value: (tuple (_) @part)) (#set! part "guard"))
-((except_clause value: (as_pattern . [(identifier) (attribute)] @part)) (#set! part "guard"))
-((except_clause value: (as_pattern . (tuple (_) @part))) (#set! part "guard"))
 
 ((class_pattern . (dotted_name) @type) (#set! role "pattern_type"))
 ((case_pattern (dotted_name) @name) (#set! role "pattern_name"))
 ((keyword_pattern (identifier) . (dotted_name) @name) (#set! role "pattern_name"))
-((splat_pattern (identifier) @part) (#set! part "skip") (#set! role "local"))
-((as_pattern (case_pattern (class_pattern . (dotted_name) @type)) (identifier) @part)
-  (#set! part "skip") (#set! role "pattern_alias"))
-((as_pattern (case_pattern) (identifier) @part) (#set! part "skip") (#set! role "local"))
+((splat_pattern (identifier) @part @name) (#set! part "skip") (#set! role "pattern_name"))
+((as_pattern (case_pattern) @value (identifier) @part @name)
+  (#set! part "skip") (#set! role "pattern_name"))
 
 ; --- flows ----------------------------------------------------------------------------
 ((return_statement (_) @value) (#set! role "return"))

@@ -1,0 +1,100 @@
+"""Look at the cache (info), make it smaller (gc), check it (verify), or print where it is (dir).
+
+`gc` keeps what the packs of the ctxfile, and all packs that still exist, reach.
+`verify` drops what is damaged, and exits with 1 if anything was.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from ctxbuild.cli import render
+from ctxbuild.cli.console import Console
+from ctxbuild.cli.project import find_ctxfile, open_session, say_warnings, waiting_note
+from ctxbuild.serve import maintenance
+
+if TYPE_CHECKING:
+    from ctxbuild.source.ctxfile import Ctxfile
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument(
+        "action", choices=("info", "gc", "verify", "dir"), help="what to do with the cache"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: Namespace, console: Console) -> int:
+    """Runs the command."""
+    return _ACTIONS[args.action](args, find_ctxfile(args), console)
+
+
+def _info(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
+    found = maintenance.info(ctxfile)
+    if args.json:
+        _json(console, found)
+    elif not found.exists:
+        console.result(f"{found.directory}: no cache yet")
+    else:
+        size = render.size
+        rows = [("part", "size", "holds")]
+        counts = ", ".join(f"{count:,} {query}" for query, count in found.nodes)
+        rows.append(("state", size(found.state_bytes), f"{counts}; {found.edges:,} dependencies"))
+        unused = f"{found.values:,} results, {found.values - found.live:,} of them unused"
+        rows.append(("values", size(found.value_bytes), unused))
+        rows.append(("packs", size(found.pack_bytes), ""))
+        console.result(f"{found.directory}\n{render.table(rows, frozenset({1}))}")
+    if found.problem:
+        console.warn(f"the state cannot be read: {found.problem}; see `ctxbuild cache verify`")
+    return 0
+
+
+def _gc(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
+    cache = maintenance.info(ctxfile)
+    if not cache.exists:
+        swept = maintenance.Swept(0, 0, 0, 0)
+    else:
+        session = open_session(ctxfile, args, console)
+        swept = maintenance.collect(session)
+        say_warnings(console, session)
+    if args.json:
+        _json(console, swept)
+    else:
+        console.result(
+            f"dropped {swept.values:,} results, {swept.nodes:,} answers and {swept.files:,} files; "
+            f"freed {render.size(swept.bytes)}"
+        )
+    return 0
+
+
+def _verify(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
+    found = maintenance.verify(ctxfile, waiting_note(console))
+    if args.json:
+        _json(console, found)
+    else:
+        state = "nothing is damaged" if not found.problems else "what was damaged is dropped"
+        lines = [*found.problems, f"checked {found.values:,} results: {state}"]
+        console.result("\n".join(lines))
+    return 1 if found.problems else 0
+
+
+def _dir(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
+    from ctxbuild.serve.session import cache_directory
+
+    directory = str(cache_directory(ctxfile))
+    if args.json:
+        _json(console, {"directory": directory})
+    else:
+        console.result(directory)
+    return 0
+
+
+def _json(console: Console, value: object) -> None:
+    from ctxbuild.cli.data import to_json
+
+    console.result(to_json(value))
+
+
+_ACTIONS = {"info": _info, "gc": _gc, "verify": _verify, "dir": _dir}

@@ -1,0 +1,89 @@
+"""Print a pack as the model reads it, its plan, or its blocks; it is brought up to date first."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from ctxbuild.cli import render
+from ctxbuild.cli.console import Console
+from ctxbuild.cli.progress import Progress
+from ctxbuild.cli.project import find_ctxfile, open_session, say_warnings
+from ctxbuild.errors import UsageError
+
+if TYPE_CHECKING:
+    from ctxbuild.model import Pack, Plan
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("target", metavar="TARGET", help="a target of the ctxfile")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--plan", action="store_true", help="every candidate and its verdict")
+    what.add_argument("--blocks", action="store_true", help="the blocks in order, without text")
+    parser.add_argument(
+        "--format", choices=("md", "xml", "json"), help="of the pack; json also of a plan"
+    )
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+
+
+def run(args: Namespace, console: Console) -> int:
+    """Runs the command."""
+    form = "json" if args.json else args.format
+    if form in ("md", "xml") and (args.plan or args.blocks):
+        what = "--plan" if args.plan else "--blocks"
+        raise UsageError(f"{what} is printed as a table or as JSON", f"leave out --format {form}")
+    progress = Progress(console)
+    session = open_session(find_ctxfile(args), args, console, progress.on_event)
+    with progress:
+        pack, plan, files = session.artifact(args.target)
+    say_warnings(console, session, pack.warnings, args.target)
+    if args.plan and form is None:
+        console.result(_plan(plan))
+    elif args.plan:
+        console.result_bytes(files[f"{pack.target}.plan.json"])
+    elif args.blocks:
+        console.result(_blocks_json(files[f"{pack.target}.pack.json"]) if form else _blocks(pack))
+    elif form == "xml":
+        from ctxbuild.pack.render import xml
+
+        console.result_bytes(xml(pack.target, pack.blocks).encode())
+    else:
+        ending = "pack.json" if form == "json" else "md"
+        console.result_bytes(files[f"{pack.target}.{ending}"])
+    return 0
+
+
+def _plan(plan: Plan) -> str:
+    rows = [("verdict", "form", "tokens", "unit", "reason")]
+    for verdict in plan.verdicts:
+        reason = verdict.reasons[0] if verdict.reasons else None
+        why = f"{reason.kind} {reason.unit or reason.detail}".strip() if reason else ""
+        more = f" and {len(verdict.reasons) - 1} more" if len(verdict.reasons) > 1 else ""
+        left = f" [{verdict.why}]" if verdict.why else ""
+        rows.append(
+            (
+                verdict.verdict,
+                verdict.form or "-",
+                f"{verdict.tokens:,}" if verdict.form else "-",
+                verdict.unit,
+                f"{why}{more}{left}",
+            )
+        )
+    room = f"{plan.budget:,}" + (f" - {plan.reserve:,}" if plan.reserve else "")
+    return f"{render.table(rows, frozenset({2}))}{plan.tokens:,} / {room} tokens\n"
+
+
+def _blocks(pack: Pack) -> str:
+    rows = [("form", "tokens", "section", "unit")]
+    rows += [(b.form, f"{b.tokens:,}", b.section or b.layer, b.unit) for b in pack.blocks]
+    return render.table(rows, frozenset({1}))
+
+
+def _blocks_json(artifact: bytes) -> str:
+    import json
+
+    from ctxbuild.cli.data import to_json
+
+    blocks = json.loads(artifact)["blocks"]
+    return to_json([{k: v for k, v in block.items() if k != "text"} for block in blocks])

@@ -1,0 +1,83 @@
+"""Reasons, absences and causes as sentences."""
+
+from __future__ import annotations
+
+from ctxbuild.pack.render import shown
+from ctxbuild.serve.why import Absence, Because, Finding, Step
+
+_REASONS = {
+    "entry": "it is the entry {detail!r}",
+    "listed": "listed by {detail!r}",
+    "call": "called by {unit}",
+    "read": "used by {unit}",
+    "base": "a base class in {unit}",
+    "decorator": "a decorator in {unit}",
+    "annotation": "a type in {unit}",
+    "guard": "tested for by {unit}",
+    "write": "assigned by {unit}",
+    "part": "on the way of a longer name in {unit}",
+    "override": "overridden in {unit}",
+    "import": "imported by {unit}",
+    "by-name": "the one definition of a name that {unit} uses, by its name alone",
+    "member": "a member of {unit}, which the entry uses",
+    "encloses": "stands above a member that is shown",
+    "named-by": "named in the signature of {unit}",
+    "holds": "holds a definition that {unit} uses",
+    "open": "names that {unit} uses and nothing explains: {detail}",
+    "dynamic": "{unit} runs dynamic code: {detail}",
+    "imported": "imported by {unit}, {detail} from the entry",
+}
+_WHYS = {
+    "budget": "the budget was spent on what matters more",
+    "layer-budget": "the layer's budget was spent on what matters more",
+    "duplicate": "another layer shows it",
+}
+
+
+def reason_sentence(reason: Because) -> str:
+    """Why something is a candidate, with the place that says so."""
+    unit, detail = shown(reason.unit), shown(reason.detail)
+    kind, _, how = reason.kind.partition("imported-")
+    pattern = _REASONS["imported"] if how else _REASONS.get(reason.kind, "{kind} {unit} {detail}")
+    if pattern is _REASONS["imported"]:
+        detail = "1 step" if detail == "1" else f"{detail} steps"
+    text = pattern.format(kind=kind, unit=unit, detail=detail).strip()
+    if how:
+        text += f" ({how})"
+    place = _place(reason.path, reason.line)
+    return f"{text}, at {place}" if place else text
+
+
+def why_sentence(finding: Finding) -> str:
+    """Why a candidate is trimmed or dropped, or ""."""
+    return _WHYS.get(finding.why, finding.why)
+
+
+def step_sentence(step: Step) -> str:
+    """One step on the way from an entry."""
+    verb = "imports" if step.kind == "import" else "uses"
+    return f"{_place(step.path, step.line)} {verb} {shown(step.unit)}"
+
+
+def absence_sentence(unit: str, absence: Absence, target: str) -> str:
+    """Why a unit is no candidate."""
+    unit, detail = shown(unit), shown(absence.detail)
+    text = {
+        "left-out": f"{unit} is left out of the sources: {detail}",
+        "no-file": f"{unit}: no such file",
+        "no-symbol": f"{unit}: {detail} has no such symbol",
+        "inside": f"{unit} is no candidate of its own: {detail} is one, see `why {target} {detail}`",
+        "not-used": f"{unit} is no candidate: its file is reached, but {detail} does not use it",
+        "not-reached": f"{unit} is no candidate: it is not reached from {detail}",
+        "not-listed": f"{unit} is no candidate: no layer of {target} lists it",
+    }[absence.kind]
+    if absence.near:
+        near = [shown(each) for each in absence.near]
+        text += f"; did you mean {' or '.join(near)}?"
+    return text
+
+
+def _place(path: str, line: int | None) -> str:
+    if not path:
+        return ""
+    return shown(path) if line is None else f"{shown(path)}:{line}"

@@ -1,0 +1,397 @@
+"""Looks at a cache, makes it smaller, checks it, and deletes what was built."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxbuild.errors import StoreError
+from ctxbuild.serve.session import Session, cache_directory
+from ctxbuild.stores import cachedir
+from ctxbuild.stores.disk import ValueStore
+from ctxbuild.wiring import STATE, Workspace
+
+if TYPE_CHECKING:
+    from ctxbuild.source.ctxfile import Ctxfile
+
+_VALUES = "values"
+_SIDE_FILES = ("", "-wal", "-shm", "-journal")
+_TARGET_QUERIES = frozenset({"plan", "pack", "artifact", "saved", "config"})
+_PATH_QUERIES = frozenset({"file", "facts", "resolve", "text", "body"})
+
+
+def is_cache(directory: Path) -> bool:
+    """Whether the directory is labelled as a cache of this version."""
+    try:
+        return (directory / "FORMAT").read_text(encoding="utf-8") == cachedir.FORMAT
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+# --- info ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What a cache holds.
+
+    Attributes:
+        exists: whether there is one.
+        state_bytes, value_bytes, pack_bytes: on the disk, by part.
+        values: stored results; `live` of them are in use.
+        nodes: (query, how many of its answers are remembered), sorted.
+        edges: remembered dependencies.
+        problem: why the state cannot be read, or "".
+    """
+
+    directory: str
+    exists: bool
+    state_bytes: int = 0
+    value_bytes: int = 0
+    pack_bytes: int = 0
+    values: int = 0
+    live: int = 0
+    nodes: tuple[tuple[str, int], ...] = ()
+    edges: int = 0
+    problem: str = ""
+
+
+def info(ctxfile: Ctxfile) -> CacheInfo:
+    """What the cache of a project holds; makes and changes nothing."""
+    cache = cache_directory(ctxfile)
+    if not is_cache(cache):
+        return CacheInfo(str(cache), exists=False)
+    nodes, edges, live, problem = _state_counts(cache / STATE)
+    keys: set[bytes] = set()
+    if (cache / _VALUES / "cache.db").exists():
+        with closing(ValueStore(cache / _VALUES, lambda line: None)) as store:
+            keys = set(store.keys())
+    return CacheInfo(
+        directory=str(cache),
+        exists=True,
+        state_bytes=_state_bytes(cache),
+        value_bytes=_tree_bytes(cache / _VALUES),
+        pack_bytes=_tree_bytes(cache / "packs"),
+        values=len(keys),
+        live=len(keys & live),
+        nodes=nodes,
+        edges=edges,
+        problem=problem,
+    )
+
+
+def _state_counts(path: Path) -> tuple[tuple[tuple[str, int], ...], int, set[bytes], str]:
+    if not path.exists():
+        return (), 0, set(), ""
+    try:
+        with closing(_read_only(path)) as connection:
+            select = connection.execute
+            nodes = select("SELECT query, count(*) FROM nodes GROUP BY query ORDER BY query")
+            live = select("SELECT value FROM nodes WHERE value IS NOT NULL")
+            edges = select("SELECT count(*) FROM edges").fetchone()[0]
+            return tuple(nodes.fetchall()), edges, {row[0] for row in live}, ""
+    except sqlite3.Error as error:
+        return (), 0, set(), str(error)
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _state_bytes(cache: Path) -> int:
+    paths = (cache / f"{STATE}{suffix}" for suffix in _SIDE_FILES)
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+def _tree_bytes(directory: Path) -> int:
+    return sum(
+        (Path(above) / name).lstat().st_size
+        for above, _, names in os.walk(directory)
+        for name in names
+    )
+
+
+# --- gc -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a garbage collection dropped.
+
+    Attributes:
+        values: results that nothing remembered points to.
+        nodes: remembered answers about what is no more, and that nothing depends on.
+        files: files of large values that no result names.
+        bytes: how much smaller the cache is on the disk.
+    """
+
+    values: int
+    nodes: int
+    files: int
+    bytes: int
+
+
+def collect(session: Session) -> Swept:
+    """Drops what no pack reaches: a declared one, or one whose files still exist.
+
+    Results for content that is no longer in the tree go too, so that a switch
+    back to another branch parses it again.
+
+    Raises:
+        StoreError: the cache cannot be written.
+        SourceError: the root cannot be listed.
+    """
+    before = _disk_bytes(session.cache)
+    with session.asking() as workspace:
+        if not workspace.persistent:
+            raise StoreError(f"{session.cache}: cannot be written", "change its permissions")
+        # First of all, so that indexes no longer count what is gone.
+        workspace.database.settle()
+        workspace.commit()
+        nodes = _forget(workspace)
+        workspace.commit()
+        live = workspace.database.live_values()
+        dead = [key for key in workspace.values.keys() if key not in live]  # noqa: SIM118
+        values = workspace.values.delete_many(dead)
+        # Under the lock nobody is about to name a young file.
+        files, _ = workspace.values.sweep(0.0)
+        workspace.values.compact()
+        workspace.connection.execute("VACUUM")
+        workspace.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return Swept(values, nodes, files, max(0, before - _disk_bytes(session.cache)))
+
+
+def _disk_bytes(cache: Path) -> int:
+    return _state_bytes(cache) + _tree_bytes(cache / _VALUES)
+
+
+def _forget(workspace: Workspace) -> int:
+    """Deletes nodes without dependents that are about nothing present; how many."""
+    from ctxbuild.engine.rows import Rows
+
+    workspace.begin()
+    connection = workspace.connection
+    targets = _live_targets(workspace)
+    for table in ("results", "outputs"):
+        gone = {row[0] for row in connection.execute(f"SELECT target FROM {table}")} - targets
+        connection.executemany(
+            f"DELETE FROM {table} WHERE target = ?", [(name,) for name in sorted(gone)]
+        )
+    rows = Rows(connection)
+    forgotten = 0
+    while True:
+        free = connection.execute(
+            "SELECT id, query, key FROM nodes n "
+            "WHERE NOT EXISTS (SELECT 1 FROM edges WHERE dep = n.id)"
+        ).fetchall()
+        dead = [row[0] for row in free if not _is_wanted(workspace, targets, row[1], row[2])]
+        if not dead:
+            return forgotten
+        rows.forget(dead)
+        forgotten += len(dead)
+
+
+def _live_targets(workspace: Workspace) -> set[str]:
+    declared = {target.name for target in workspace.ctxfile.targets}
+    rows = workspace.connection.execute("SELECT target, path FROM outputs")
+    return declared | {target for target, path in rows if os.path.exists(path)}
+
+
+def _is_wanted(workspace: Workspace, targets: set[str], query: str, key: str) -> bool:
+    if query in _TARGET_QUERIES:
+        return key in targets
+    return query in _PATH_QUERIES and workspace.snapshot.has(key.partition("\0")[0])
+
+
+# --- verify -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a check of the cache found; what was bad is dropped already.
+
+    Attributes:
+        values: how many were read.
+        problems: one line each.
+    """
+
+    values: int
+    problems: tuple[str, ...]
+
+
+def verify(ctxfile: Ctxfile, on_wait: Callable[[], None] | None = None) -> Verified:
+    """Reads all that is stored and drops what is damaged.
+
+    Raises:
+        StoreError: the cache cannot be written, or a build has held it too long.
+    """
+    cache = cache_directory(ctxfile)
+    if not is_cache(cache):
+        return Verified(0, ())
+    warned: list[str] = []
+    with cachedir.locked(cache, on_wait=on_wait) as held:
+        if not held:
+            raise StoreError(f"{cache}: cannot be written", "change its permissions")
+        problem = _state_problem(cache / STATE)
+        if problem:
+            warned.append(f"{STATE}: {problem}; started anew")
+            for suffix in _SIDE_FILES:
+                (cache / f"{STATE}{suffix}").unlink(missing_ok=True)
+        if not (cache / _VALUES).exists():
+            return Verified(0, tuple(warned))
+        with closing(ValueStore(cache / _VALUES, warned.append)) as store:
+            found = store.verify(repair=True)
+    return Verified(found.rows, (*warned, *(f"{_VALUES}/{line}" for line in found.problems)))
+
+
+def _state_problem(path: Path) -> str:
+    """What is wrong with the state database, or ""."""
+    if not path.exists():
+        return ""
+    try:
+        with closing(sqlite3.connect(path, timeout=5)) as connection:
+            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                return str(found)
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+            if not {"nodes", "edges"} <= tables:
+                return "a table is missing" if "state" not in tables else ""
+            lost = connection.execute(
+                "SELECT count(*) FROM edges e WHERE NOT EXISTS "
+                "(SELECT 1 FROM nodes n WHERE n.id = e.dep)"
+            ).fetchone()[0]
+            return f"{lost} dependencies on nothing" if lost else ""
+    except sqlite3.Error as error:
+        return str(error)
+
+
+# --- clean --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What was deleted, or would be.
+
+    Attributes:
+        paths: files and directories.
+        bytes: their size.
+        kept: outputs that somebody changed since they were written.
+    """
+
+    paths: tuple[str, ...]
+    bytes: int
+    kept: tuple[str, ...] = ()
+
+
+# Labels, the lock, corpora and whatever else stands there are left alone.
+_OURS = (_VALUES, "packs", *(STATE + suffix for suffix in _SIDE_FILES), "CACHEDIR.TAG", "FORMAT")
+
+
+def clean(ctxfile: Ctxfile, *, everything: bool = False, dry: bool = False) -> Cleaned:
+    """Deletes the packs that were written, and the cache if asked to.
+
+    Args:
+        ctxfile: the project.
+        everything: the cache's contents too.
+        dry: only say what would be deleted.
+
+    Raises:
+        StoreError: the cache directory is none of ours, or something cannot be deleted.
+    """
+    cache = cache_directory(ctxfile)
+    if not is_cache(cache):
+        if cache.is_dir() and any(cache.iterdir()):
+            raise StoreError(
+                f"{cache}: not a cache of this version of ctxbuild", "nothing was deleted"
+            )
+        return Cleaned((), 0)
+    with cachedir.locked(cache):
+        return _clean(ctxfile, cache, everything=everything, dry=dry)
+
+
+def _clean(ctxfile: Ctxfile, cache: Path, *, everything: bool, dry: bool) -> Cleaned:
+    outputs, kept = _outputs(ctxfile, cache)
+    doomed = sorted(outputs)
+    if everything:
+        inside = [cache / name for name in _OURS if os.path.lexists(cache / name)]
+        doomed = [path for path in doomed if not _is_below(path, cache)] + inside
+        kept = [path for path in kept if not _is_below(path, cache)]
+    size = sum(_size(path) for path in doomed)
+    if not dry:
+        for path in doomed:
+            _delete(path)
+    return Cleaned(tuple(map(str, doomed)), size, tuple(map(str, kept)))
+
+
+def _outputs(ctxfile: Ctxfile, cache: Path) -> tuple[set[Path], list[Path]]:
+    """(files that are as we wrote them, files that somebody changed since)."""
+    ours: set[Path] = set()
+    changed: list[Path] = []
+    packs = cache / "packs"
+    for path, stat in _recorded(cache / STATE):
+        # A cache may have been copied from elsewhere, with the places of that time.
+        if not os.path.lexists(path) or not _is_below(path, Path(ctxfile.root)):
+            if path.parent != Path(ctxfile.root, ctxfile.project.out) or not path.exists():
+                continue
+        if stat == _stat(path) or _is_below(path, packs):
+            ours.add(path)
+        else:
+            changed.append(path)
+    if packs.is_dir():
+        for target in ctxfile.targets:
+            names = (f"{target.name}{ending}" for ending in _ENDINGS)
+            ours.update(packs / name for name in names if (packs / name).is_file())
+    return ours, sorted(changed)
+
+
+_ENDINGS = (".md", ".xml", ".json", ".pack.json", ".plan.json")
+
+
+def _recorded(state: Path) -> Iterator[tuple[Path, str]]:
+    if not state.exists():
+        return
+    try:
+        with closing(_read_only(state)) as connection:
+            rows = connection.execute("SELECT path, stat FROM outputs ORDER BY path").fetchall()
+    except sqlite3.Error:
+        return
+    for path, stat in rows:
+        yield Path(path), stat
+
+
+def _stat(path: Path) -> str:
+    from ctxbuild.serve import session
+
+    return session._stat(path)  # noqa: SLF001  # one definition of what an intact output is
+
+
+def _is_below(path: Path, directory: Path) -> bool:
+    return Path(os.path.normpath(path)).is_relative_to(os.path.normpath(directory))
+
+
+def _size(path: Path) -> int:
+    if path.is_dir() and not path.is_symlink():
+        return _tree_bytes(path)
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _delete(path: Path) -> None:
+    from ctxbuild.stores.atomic import cannot_write
+
+    try:
+        if path.is_dir() and not path.is_symlink():
+            from shutil import rmtree
+
+            rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
