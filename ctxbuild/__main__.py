@@ -1,5 +1,6 @@
 """`python -m ctxbuild` is the `ctxbuild` command."""
 
-from ctxbuild.cli.main import main
+from ctxbuild.cli.main import entry
 
-raise SystemExit(main())
+if __name__ == "__main__":
+    entry()

@@ -19,13 +19,24 @@ _INPUTS = {
     "definers": "other definitions are named {key!r}",
 }
 
+_CAUSES = {
+    "new": "it never ran before",
+    "version": "the code that computes it changed",
+    "lost": "its stored value is gone",
+}
 
-def explain_events(events: Iterable[Event]) -> str:
-    """One line per stage that ran or was checked, with its cause."""
+
+def explain_events(events: Iterable[Event], verb: str = "ran") -> str:
+    """One line per stage that ran or was checked, with its cause.
+
+    Args:
+        events: what the engine did.
+        verb: "ran", or "would run" after a dry run.
+    """
     lines = []
     for event in events:
         if isinstance(event, Ran) and event.stage:
-            lines.append(f"{shown_node(event.node)}: {cause_text(event.cause)}")
+            lines.append(f"{shown_node(event.node)}: {cause_text(event.cause, verb)}")
         elif isinstance(event, Reused) and event.stage:
             lines.append(f"{shown_node(event.node)}: {_reuse(event)}")
         elif isinstance(event, Invalidated) and event.node.query in ("file", "config"):
@@ -50,15 +61,13 @@ def _reuse(event: Reused) -> str:
     return "reused, nothing that it saw changed"
 
 
-def cause_text(cause: Cause) -> str:
-    """Why a stage ran."""
+def cause_text(cause: Cause, verb: str = "ran") -> str:
+    """Why a stage ran, or would run."""
     if cause.kind == "changed" and cause.node is not None:
-        return f"ran, because {change_text(cause.node, cause.facet)}"
-    return {
-        "new": "ran, because it never ran before",
-        "version": "ran, because the code that computes it changed",
-        "lost": "ran, because its stored value is gone",
-    }.get(cause.kind, cause.kind)
+        because = change_text(cause.node, cause.facet)
+    else:
+        because = _CAUSES.get(cause.kind, cause.kind)
+    return f"{verb}, because {because}"
 
 
 def change_text(node: Node, facet: str) -> str:
@@ -82,7 +91,7 @@ def shown_node(node: Node) -> str:
 
 
 def _shown(key: str) -> str:
-    from ctxbuild.pack.render import shown
+    from ctxbuild.source.paths import shown
 
     return shown(key.replace("\0", "::"))
 

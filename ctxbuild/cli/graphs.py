@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxbuild.pack.render import shown
+from ctxbuild.source.paths import shown
 from ctxbuild.serve.imports import GraphEdge, GraphNode, ImportGraph
 
 _DOT_STYLES = {
@@ -42,9 +42,7 @@ def as_data(graph: ImportGraph) -> dict[str, Any]:
 def as_lines(graph: ImportGraph) -> str:
     """One line per edge, and one per file without any."""
     touched = {edge.source for edge in graph.edges} | {edge.target.name for edge in graph.edges}
-    lines = [
-        f"{_place(edge)} -> {shown(edge.target.name)}{_marks(edge)}" for edge in graph.edges
-    ]
+    lines = [f"{_place(edge)} -> {shown(edge.target.name)}{_marks(edge)}" for edge in graph.edges]
     lines += [shown(node.name) for node in graph.nodes if node.name not in touched]
     return "".join(f"{line}\n" for line in lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import Self
 
 from ctxbuild.cli.console import Console
 from ctxbuild.engine.events import Event, Ran
@@ -29,9 +30,12 @@ class Progress:
         now = time.monotonic()
         if now - self._started > _QUIET_SECONDS and now - self._shown > _EVERY_SECONDS:
             self._shown, self._visible = now, True
-            self._console.status(f"building: {self._ran:,} ran, now {event.node}"[: 100])
+            from ctxbuild.cli.explanations import shown_node
 
-    def __enter__(self) -> Progress:
+            text = f"building: {self._ran:,} ran, now {shown_node(event.node)}"
+            self._console.status(text[: self._console.width() - 1])
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -7,10 +7,13 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from ctxbuild.cli.console import Console
-from ctxbuild.engine.events import Event
 from ctxbuild.errors import UsageError
-from ctxbuild.serve.session import Session
 from ctxbuild.source import ctxfile as ctxfiles
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ctxbuild.engine.events import Event
+    from ctxbuild.serve.session import Session
 
 
 def find_ctxfile(args: Namespace) -> ctxfiles.Ctxfile:
@@ -39,15 +42,21 @@ def has_ctxfile(args: Namespace) -> bool:
     return bool(args.file) or ctxfiles.find(args.directory) is not None
 
 
+def _unheard(event: Event) -> None:
+    """Takes an event that nobody shows."""
+
+
 def open_session(
     ctxfile: ctxfiles.Ctxfile,
     args: Namespace,
     console: Console,
-    on_event: Callable[[Event], None] = lambda event: None,
+    on_event: Callable[[Event], None] = _unheard,
 ) -> Session:
     """A session that says when it has to wait."""
     if args.jobs < 0:
         raise UsageError(f"-j {args.jobs}: is negative", "give the number of processes")
+    from ctxbuild.serve.session import Session
+
     return Session(
         ctxfile,
         workers=args.jobs,

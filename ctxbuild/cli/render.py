@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxbuild.pack.render import shown
+from ctxbuild.source.paths import shown
 from ctxbuild.serve.results import BuildResult, TargetResult
 
 
@@ -12,6 +12,7 @@ def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) ->
     """Columns aligned by spaces, the first row as head; control characters as escapes.
 
     Args:
+        rows: cells, all rows of one length.
         right: indexes of the columns that are aligned to the right.
     """
     rows = [[shown(cell) for cell in row] for row in rows]
@@ -28,9 +29,8 @@ def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) ->
 
 def build_table(result: BuildResult) -> str:
     """One row per target: tokens / budget, saved against full sources, what ran, time."""
-    rows = [("target", "status", "tokens / budget", "saved", "ran", "time")]
-    rows += [_row(target) for target in result.targets]
-    return table(rows, frozenset({2, 3, 5}))
+    head = ("target", "status", "tokens / budget", "saved", "ran", "time")
+    return table([head, *map(_row, result.targets)], frozenset({2, 3, 5}))
 
 
 def _row(target: TargetResult) -> tuple[str, ...]:
@@ -48,8 +48,8 @@ def _row(target: TargetResult) -> tuple[str, ...]:
 
 
 def saved(target: TargetResult) -> str:
-    """Share of the full sources' tokens that the pack does not need."""
-    if not target.full_tokens:
+    """Share of the full sources' tokens that the pack does not need; "-" if there is none."""
+    if target.full_tokens <= target.tokens:
         return "-"
     return f"{100 * (1 - target.tokens / target.full_tokens):.0f}%"
 
@@ -59,7 +59,7 @@ def run_summary(ran: Sequence[str]) -> str:
     if not ran:
         return "nothing"
     if len(ran) <= 3:
-        return " ".join(ran)
+        return " ".join(node.replace("\0", "::") for node in ran)
     counts: dict[str, int] = {}
     for node in ran:
         stage = node.partition("(")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxbuild.pack.render import shown
+from ctxbuild.source.paths import shown
 from ctxbuild.serve.why import Absence, Because, Finding, Step
 
 _REASONS = {
@@ -41,10 +41,11 @@ def reason_sentence(reason: Because) -> str:
     pattern = _REASONS["imported"] if how else _REASONS.get(reason.kind, "{kind} {unit} {detail}")
     if pattern is _REASONS["imported"]:
         detail = "1 step" if detail == "1" else f"{detail} steps"
-    text = pattern.format(kind=kind, unit=unit, detail=detail).strip()
-    if how:
-        text += f" ({how})"
     place = _place(reason.path, reason.line)
+    if place and reason.unit == reason.path:
+        unit, place = place, ""
+    text = pattern.format(kind=kind, unit=unit, detail=detail).strip()
+    text += f" ({how})" if how else ""
     return f"{text}, at {place}" if place else text
 
 
@@ -66,7 +67,7 @@ def absence_sentence(unit: str, absence: Absence, target: str) -> str:
         "left-out": f"{unit} is left out of the sources: {detail}",
         "no-file": f"{unit}: no such file",
         "no-symbol": f"{unit}: {detail} has no such symbol",
-        "inside": f"{unit} is no candidate of its own: {detail} is one, see `why {target} {detail}`",
+        "inside": f"{unit} is no candidate of its own: {detail} is one as a whole",
         "not-used": f"{unit} is no candidate: its file is reached, but {detail} does not use it",
         "not-reached": f"{unit} is no candidate: it is not reached from {detail}",
         "not-listed": f"{unit} is no candidate: no layer of {target} lists it",

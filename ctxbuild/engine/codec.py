@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 
 import xxhash
 
-from ctxbuild.engine.query import Result
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ctxbuild.engine.query import Result
 
 _HEAD = struct.Struct("<4sIIII")
 _MAGIC = b"cxb1"
@@ -16,6 +19,11 @@ _MAGIC = b"cxb1"
 def digest(data: bytes) -> bytes:
     """The 16-byte xxh3 digest that the engine compares values by."""
     return xxhash.xxh3_128_digest(data)
+
+
+def short(value: bytes) -> bytes:
+    """The digest of an input's value; a short value stands for itself."""
+    return value if len(value) <= 16 else digest(value)
 
 
 def facets_of(result: Result) -> dict[str, bytes]:

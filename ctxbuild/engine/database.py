@@ -26,7 +26,7 @@ from typing import Any, Protocol, TypeVar
 
 from ctxbuild.engine.events import Cause, Event, Invalidated, Node, Ran, Reused
 from ctxbuild.engine.executor import Fanout
-from ctxbuild.engine.codec import digest, facets_of, pack, unpack
+from ctxbuild.engine.codec import digest, facets_of, pack, short, unpack
 from ctxbuild.engine.query import (
     ABSENT,
     AnyQuery,
@@ -38,7 +38,7 @@ from ctxbuild.engine.query import (
     Query,
     Result,
 )
-from ctxbuild.engine.rows import Cell, Rows
+from ctxbuild.engine.rows import Cell, Rows, code_number
 
 T = TypeVar("T")
 Parts = dict[str, bytes]
@@ -85,6 +85,7 @@ class Database:
         connection: SQLite in autocommit mode, for this engine's tables.
         values: the value store.
         declared: every input, query and index that will be asked for.
+        code: identifies the versions of all queries together.
         fanout: runs the work of content queries.
         on_event: told what happens, as it happens.
     """
@@ -94,6 +95,7 @@ class Database:
         connection: sqlite3.Connection,
         values: Values,
         declared: Iterable[Input | Query | ContentQuery | Index],
+        code: str = "",
         fanout: Fanout | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
@@ -112,10 +114,12 @@ class Database:
         self._running: list[Node] = []
         self._runs = 0
         self._settled: dict[str, int] = {}
+        self._keys: dict[str, tuple[Iterable[str], int]] = {}
+        self._marked: list[int] = []
         self._asked = {i.name for i in self._indexes if self._rows.number(f"asked:{i.name}")}
         self._torn = False
         self.revision = self._rows.number("revision")
-        self._versions = self._version_number()
+        self._code = code_number(code)
 
     # --- the outside ------------------------------------------------------------------
 
@@ -139,7 +143,7 @@ class Database:
         ]
         self._settled.clear()
         with self.atomic():
-            self._accept_versions()
+            self._accept_code()
             if changed:
                 self._next_revision()
             for cell, facets in changed:
@@ -147,7 +151,7 @@ class Database:
 
     def is_current(self, touched: Iterable[tuple[Input, str]]) -> bool:
         """Whether `apply` would find nothing to do; writes nothing."""
-        return self._rows.number("versions") == self._versions and not any(
+        return self._rows.number("code") == self._code and not any(
             True for source, key in touched for _ in self._reread(source, key)
         )
 
@@ -192,6 +196,7 @@ class Database:
             self._cells.pop((cell.query, cell.key), None)
             self._by_id.pop(cell.id, None)
         self._rows.forget(cell.id for cell in cells)
+        self._keys.clear()
 
     def commit(self) -> None:
         """Makes all that was computed so far durable: values first, then what points to them.
@@ -214,7 +219,7 @@ class Database:
         cell = self._load(source.name, key)
         if cell is None:
             return
-        now = {facet: _short(source.read(key, facet)) for facet in cell.facets}
+        now = {facet: short(source.read(key, facet)) for facet in cell.facets}
         differing = [(facet, seen) for facet, seen in now.items() if seen != cell.facets[facet]]
         if differing:
             yield cell, differing
@@ -230,6 +235,7 @@ class Database:
 
     def _mark(self, cell: Cell, facets: Iterable[tuple[str, bytes]]) -> None:
         for identity in self._rows.mark(cell.id, facets):
+            self._marked.append(identity)
             if identity in self._by_id:
                 self._by_id[identity].dirty = 1
 
@@ -237,22 +243,15 @@ class Database:
         self.revision += 1
         self._rows.set_number("revision", self.revision)
 
-    def _version_number(self) -> int:
-        versions = "\0".join(
-            f"{source.name}\0{source.version}"
-            for source in self._by_name.values()
-            if isinstance(source, (Query, ContentQuery))
-        )
-        return int.from_bytes(digest(versions.encode())[:7], "big")
-
-    def _accept_versions(self) -> None:
+    def _accept_code(self) -> None:
         """After an upgrade every derived node is suspect: its code may answer differently."""
-        if self._rows.number("versions") != self._versions:
+        if self._rows.number("code") != self._code:
             self._rows.begin()
             self._rows.connection.execute("UPDATE nodes SET dirty = 1 WHERE value IS NOT NULL")
-            self._rows.set_number("versions", self._versions)
+            self._rows.set_number("code", self._code)
             self._cells.clear()
             self._by_id.clear()
+            self._keys.clear()
 
     # --- cells ------------------------------------------------------------------------
 
@@ -298,7 +297,7 @@ class Database:
             cell = self._new(source.name, key, "")
             cell.dirty = 0
         if facet not in cell.facets:
-            cell.facets = {**cell.facets, facet: _short(source.read(key, facet))}
+            cell.facets = {**cell.facets, facet: short(source.read(key, facet))}
             self._rows.write(cell)
         return cell
 
@@ -546,14 +545,42 @@ class Database:
         if self._settled.get(index.name) == self.revision:
             return
         self._settled[index.name] = self.revision
-        wanted = list(index.keys())
-        known, stale = self._rows.stale_keys(index.source.name, index.source.version)
-        todo = [key for key in wanted if key in stale or key not in known]
-        todo += sorted(stale.difference(wanted))  # gone: their contribution goes too
+        given = index.keys()
+        todo = self._stale_since(index, given)
+        if todo is None:
+            wanted = list(given)
+            known, stale = self._rows.stale_keys(index.source.name, index.source.version)
+            todo = [key for key in wanted if key in stale or key not in known]
+            todo += sorted(stale.difference(wanted))  # gone: their contribution goes too
+        marked = len(self._marked)
         if todo:
             self._next_revision()
             self._settled[index.name] = self.revision
             self._run_all(index.source, todo)
+        self._keys[index.name] = given, marked
+
+    def _stale_since(self, index: Index, given: Iterable[str]) -> list[str] | None:
+        """The stale keys of an index whose keys are those of last time; None if they are not.
+
+        All were right then, so that only what was marked since has to be looked at.
+        """
+        before, marked = self._keys.pop(index.name, ((), 0))
+        if before is not given or marked > len(self._marked):
+            return None
+        keys = set()
+        for identity in self._marked[marked:]:
+            cell = self._by_id.get(identity) or self._rows.cell_by_id(identity)
+            if cell.query == index.source.name and cell.dirty:
+                keys.add(cell.key)
+        return sorted(keys)
+
+    def trim(self) -> None:
+        """Drops from memory what no node of the present revision needs."""
+        live = {cell.value for cell in self._cells.values()}
+        self._parts = {key: parts for key, parts in self._parts.items() if key in live}
+        if len(self._marked) > 10_000:
+            self._marked.clear()
+            self._keys.clear()
 
     def _run_all(self, query: ContentQuery, keys: list[str]) -> None:
         """Brings many keys of a content query up to date; the work fans out."""
@@ -581,11 +608,6 @@ class Database:
         for result in self._fanout.map(query.work, tasks(), len(keys)):
             key, cell, cause, context, value = waiting.popleft()
             self._finish(query, key, cell, context, result, cause, value)
-
-
-def _short(value: bytes) -> bytes:
-    """A digest of an input's value; short values stand for themselves."""
-    return value if len(value) <= 16 else digest(value)
 
 
 def _differing(old: dict[str, bytes], new: dict[str, bytes]) -> list[tuple[str, bytes]]:

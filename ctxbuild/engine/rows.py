@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from ctxbuild.engine.codec import pack_facets, unpack_facets
+from ctxbuild.engine.codec import digest, pack_facets, unpack_facets
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS engine(name TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
@@ -86,6 +86,11 @@ class Cell:
     @facets.setter
     def facets(self, facets: dict[str, bytes]) -> None:
         self.facet_map = facets
+
+
+def code_number(code: str) -> int:
+    """The number under which the versions of all queries together are remembered."""
+    return int.from_bytes(digest(code.encode())[:7], "big")
 
 
 _COLUMNS = "id, query, key, version, dirty, changed, verified, value, facets, cause"

@@ -57,15 +57,14 @@ class Link:
 
     Attributes:
         path: the file that takes the step.
-        kind: by an `import`, by a `reference`, or by an `override` of a base's method.
-        ordinal: of the import or reference in that file, whose line is joined later;
-            None for an override.
+        kind: by an `import` or by a `reference`.
+        ordinal: of the import or reference in that file; its line is joined later.
         target, name: where it leads; the name is "" for a file.
     """
 
     path: str
-    kind: Literal["import", "reference", "override"]
-    ordinal: int | None
+    kind: Literal["import", "reference"]
+    ordinal: int
     target: str
     name: str = ""
 
@@ -132,9 +131,7 @@ def _use(view: View, user: str, path: str, name: str) -> Link | None:
         if (use.path, use.name) == (path, name):
             if use.references:
                 return Link(user, "reference", use.references[0], path, name)
-            if use.imports:
-                return Link(user, "import", use.imports[0], path, name)
-            return Link(user, "override", None, path, name)
+            return Link(user, "import", use.imports[0], path, name)
     return None
 
 

@@ -35,7 +35,7 @@ class Use:
         path, name: the unit; a module as such has the name "".
         kinds: how it is used, sorted: kinds of references; `import` for a mere import;
             `part` for what a longer chain passes through; `override` for the method of a
-            base that a class of the file overrides (without any ordinal).
+            base that a class of the file overrides (the reference is that to its first base).
         references: ordinals in `View.references`. imports: ordinals in `View.imports`.
         certain: False if only its name speaks for it.
     """
@@ -175,9 +175,13 @@ class _Collector:
     def overrides(self, focus: tuple[str, ...]) -> None:
         """The nearest methods of bases that classes of the file override."""
         names = self._inference.names
+        bases: dict[str, int] = {}
+        for ordinal, reference in enumerate(self._view.references(self._path)):
+            if reference.kind == "base":
+                bases.setdefault(reference.scope, ordinal)
         for name, kind in self._view.outline(self._path).symbols:
             owner, _, method = name.rpartition(".")
-            if kind not in ("method", "property") or not names.is_class(self._path, owner):
+            if kind not in ("method", "property") or owner not in bases:
                 continue
             if focus and not any(_inside(name, each) for each in focus):
                 continue
@@ -185,6 +189,7 @@ class _Collector:
                 if path and names.symbol(path, f"{base}.{method}"):
                     noted = self._used.setdefault((path, f"{base}.{method}"), _Noted())
                     noted.kinds.add("override")
+                    noted.references.append(bases[owner])
                     noted.certain = True
                     break
 

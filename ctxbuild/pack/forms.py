@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from ctxbuild.model import Candidate, Lines, Outline, Rung, Symbol
-from ctxbuild.pack.render import shown
+from ctxbuild.source.paths import shown
 
 _LISTED_NAMES = 40
 _CALLABLE = frozenset({"function", "method", "property"})

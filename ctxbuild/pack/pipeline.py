@@ -16,6 +16,9 @@ from ctxbuild.pack import render
 from ctxbuild.pack.codec import decode, encode, part
 from ctxbuild.pack.questions import Asker, Questions
 
+from ctxbuild.source.ctxfile import declaration
+from ctxbuild.source.paths import shown
+
 if TYPE_CHECKING:
     from ctxbuild.engine.database import Context
     from ctxbuild.pack.tokens import Counter
@@ -66,7 +69,7 @@ class Pipeline:
 
     def _read_config(self, name: str, facet: str) -> bytes:
         target = self.targets.get(name)
-        return repr((target, self.tokenizer)).encode() if target else b""
+        return declaration(target, self.tokenizer) if target else b""
 
     # --- stages -------------------------------------------------------------------------
 
@@ -178,7 +181,7 @@ def _warnings(asker: Asker, blocks: tuple[Block, ...]) -> tuple[str, ...]:
     """One line per problem of a file that the pack shows more of than a line."""
     paths = dict.fromkeys(b.path for b in blocks if b.form not in render.LINE_FORMS)
     return tuple(
-        f"{render.shown(path)}: {problem.kind}: {problem.message}"
+        f"{shown(path)}: {problem.kind}: {problem.message}"
         for path in paths
         for problem in asker.problems(path)
     )

@@ -147,7 +147,9 @@ class Questions:
         self.sources = sources
         self.tokenizer = tokenizer
         self._language_of = language_of
-        self._homes: tuple[Sources, dict[str, tuple[str, ...]]] | None = None
+        # Both hold as long as the snapshots name the very same paths.
+        self._homes: tuple[tuple[str, ...], dict[str, tuple[str, ...]]] | None = None
+        self._parsed: tuple[tuple[str, ...], list[str]] | None = None
         self.file = Input("file", self._read_file)
         self.directory = Input("directory", lambda key, _: _flag(self.sources.has_dir(key)))
         self.home = Input("home", lambda key, _: _joined(self.homes(key)))
@@ -205,8 +207,9 @@ class Questions:
 
     def homes(self, module: str) -> tuple[str, ...]:
         """Directories from which a top-level module could be imported, sorted."""
-        if self._homes is None or self._homes[0] is not self.sources:
-            self._homes = (self.sources, _find_homes(self.sources))
+        paths = self.sources.paths
+        if self._homes is None or self._homes[0] is not paths:
+            self._homes = (paths, _find_homes(self.sources))
         return self._homes[1].get(module, ())
 
     def matching(self, pattern: str) -> tuple[str, ...]:
@@ -219,7 +222,10 @@ class Questions:
         return tuple(path for path in self.sources.paths if matcher.matches(path))
 
     def _parsed_paths(self) -> list[str]:
-        return [path for path in self.sources.paths if self._language_of(path)]
+        paths = self.sources.paths
+        if self._parsed is None or self._parsed[0] is not paths:
+            self._parsed = (paths, [path for path in paths if self._language_of(path)])
+        return self._parsed[1]
 
     # --- queries ------------------------------------------------------------------------
 

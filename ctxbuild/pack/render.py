@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ctxbuild.model import Block
+from ctxbuild.source.paths import shown
 
 LINE_FORMS = frozenset({"summary", "name"})
 """Forms that are one line each and stand in a list."""
@@ -58,11 +59,6 @@ def path_line(path: str, language: str) -> str:
 def file_header(path: str, form: str) -> str:
     """What stands above a whole file."""
     return f"\n## {shown(path)}\n\n" if form == "full" else f"\n## {shown(path)} ({form})\n\n"
-
-
-def shown(path: str) -> str:
-    """A path on one line: control characters as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in path)
 
 
 def fence_for(text: str) -> str:

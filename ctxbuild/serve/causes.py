@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxbuild.serve.session import cache_directory
-from ctxbuild.wiring import STATE
+from ctxbuild.stores.state import STATE
 
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ctxbuild.source.scan import Snapshot
     from ctxbuild.source.selection import Left, Scope
 
-_PACKAGES = ("diskcache", "msgspec", "orjson", "pathspec", "tree-sitter", "xxhash")
+_PACKAGES = ("diskcache", "msgspec", "orjson", "tree-sitter", "xxhash")
 _OLDEST = (3, 11)
 
 

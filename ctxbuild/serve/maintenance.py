@@ -1,10 +1,10 @@
-"""Looks at a cache, makes it smaller, checks it, and deletes what was built."""
+"""Looks at a cache, makes it smaller, and checks it."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +14,14 @@ from ctxbuild.errors import StoreError
 from ctxbuild.serve.session import Session, cache_directory
 from ctxbuild.stores import cachedir
 from ctxbuild.stores.disk import ValueStore
-from ctxbuild.wiring import STATE, Workspace
+from ctxbuild.stores.state import STATE
+from ctxbuild.wiring import Workspace
 
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile
 
-_VALUES = "values"
-_SIDE_FILES = ("", "-wal", "-shm", "-journal")
+VALUES = "values"
+SIDE_FILES = ("", "-wal", "-shm", "-journal")
 _TARGET_QUERIES = frozenset({"plan", "pack", "artifact", "saved", "config"})
 _PATH_QUERIES = frozenset({"file", "facts", "resolve", "text", "body"})
 
@@ -68,15 +69,15 @@ def info(ctxfile: Ctxfile) -> CacheInfo:
         return CacheInfo(str(cache), exists=False)
     nodes, edges, live, problem = _state_counts(cache / STATE)
     keys: set[bytes] = set()
-    if (cache / _VALUES / "cache.db").exists():
-        with closing(ValueStore(cache / _VALUES, lambda line: None)) as store:
+    if (cache / VALUES / "cache.db").exists():
+        with closing(ValueStore(cache / VALUES, _ignored)) as store:
             keys = set(store.keys())
     return CacheInfo(
         directory=str(cache),
         exists=True,
         state_bytes=_state_bytes(cache),
-        value_bytes=_tree_bytes(cache / _VALUES),
-        pack_bytes=_tree_bytes(cache / "packs"),
+        value_bytes=tree_bytes(cache / VALUES),
+        pack_bytes=tree_bytes(cache / "packs"),
         values=len(keys),
         live=len(keys & live),
         nodes=nodes,
@@ -85,11 +86,15 @@ def info(ctxfile: Ctxfile) -> CacheInfo:
     )
 
 
+def _ignored(line: str) -> None:
+    """Takes a warning that a look at the cache need not repeat."""
+
+
 def _state_counts(path: Path) -> tuple[tuple[tuple[str, int], ...], int, set[bytes], str]:
     if not path.exists():
         return (), 0, set(), ""
     try:
-        with closing(_read_only(path)) as connection:
+        with closing(read_only(path)) as connection:
             select = connection.execute
             nodes = select("SELECT query, count(*) FROM nodes GROUP BY query ORDER BY query")
             live = select("SELECT value FROM nodes WHERE value IS NOT NULL")
@@ -99,16 +104,18 @@ def _state_counts(path: Path) -> tuple[tuple[tuple[str, int], ...], int, set[byt
         return (), 0, set(), str(error)
 
 
-def _read_only(path: Path) -> sqlite3.Connection:
+def read_only(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
 def _state_bytes(cache: Path) -> int:
-    paths = (cache / f"{STATE}{suffix}" for suffix in _SIDE_FILES)
+    paths = (cache / f"{STATE}{suffix}" for suffix in SIDE_FILES)
     return sum(path.stat().st_size for path in paths if path.exists())
 
 
-def _tree_bytes(directory: Path) -> int:
+def tree_bytes(directory: Path) -> int:
+    """Bytes of all files below a directory."""
     return sum(
         (Path(above) / name).lstat().st_size
         for above, _, names in os.walk(directory)
@@ -146,10 +153,10 @@ def collect(session: Session) -> Swept:
         StoreError: the cache cannot be written.
         SourceError: the root cannot be listed.
     """
+    if not cachedir.prepare(session.cache, _ignored):
+        raise StoreError(f"{session.cache}: cannot be written", "change its permissions")
     before = _disk_bytes(session.cache)
     with session.asking() as workspace:
-        if not workspace.persistent:
-            raise StoreError(f"{session.cache}: cannot be written", "change its permissions")
         # First of all, so that indexes no longer count what is gone.
         workspace.database.settle()
         workspace.commit()
@@ -167,7 +174,7 @@ def collect(session: Session) -> Swept:
 
 
 def _disk_bytes(cache: Path) -> int:
-    return _state_bytes(cache) + _tree_bytes(cache / _VALUES)
+    return _state_bytes(cache) + tree_bytes(cache / VALUES)
 
 
 def _forget(workspace: Workspace) -> int:
@@ -240,13 +247,13 @@ def verify(ctxfile: Ctxfile, on_wait: Callable[[], None] | None = None) -> Verif
         problem = _state_problem(cache / STATE)
         if problem:
             warned.append(f"{STATE}: {problem}; started anew")
-            for suffix in _SIDE_FILES:
+            for suffix in SIDE_FILES:
                 (cache / f"{STATE}{suffix}").unlink(missing_ok=True)
-        if not (cache / _VALUES).exists():
+        if not (cache / VALUES).exists():
             return Verified(0, tuple(warned))
-        with closing(ValueStore(cache / _VALUES, warned.append)) as store:
+        with closing(ValueStore(cache / VALUES, warned.append)) as store:
             found = store.verify(repair=True)
-    return Verified(found.rows, (*warned, *(f"{_VALUES}/{line}" for line in found.problems)))
+    return Verified(found.rows, (*warned, *(f"{VALUES}/{line}" for line in found.problems)))
 
 
 def _state_problem(path: Path) -> str:
@@ -268,130 +275,3 @@ def _state_problem(path: Path) -> str:
             return f"{lost} dependencies on nothing" if lost else ""
     except sqlite3.Error as error:
         return str(error)
-
-
-# --- clean --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """What was deleted, or would be.
-
-    Attributes:
-        paths: files and directories.
-        bytes: their size.
-        kept: outputs that somebody changed since they were written.
-    """
-
-    paths: tuple[str, ...]
-    bytes: int
-    kept: tuple[str, ...] = ()
-
-
-# Labels, the lock, corpora and whatever else stands there are left alone.
-_OURS = (_VALUES, "packs", *(STATE + suffix for suffix in _SIDE_FILES), "CACHEDIR.TAG", "FORMAT")
-
-
-def clean(ctxfile: Ctxfile, *, everything: bool = False, dry: bool = False) -> Cleaned:
-    """Deletes the packs that were written, and the cache if asked to.
-
-    Args:
-        ctxfile: the project.
-        everything: the cache's contents too.
-        dry: only say what would be deleted.
-
-    Raises:
-        StoreError: the cache directory is none of ours, or something cannot be deleted.
-    """
-    cache = cache_directory(ctxfile)
-    if not is_cache(cache):
-        if cache.is_dir() and any(cache.iterdir()):
-            raise StoreError(
-                f"{cache}: not a cache of this version of ctxbuild", "nothing was deleted"
-            )
-        return Cleaned((), 0)
-    with cachedir.locked(cache):
-        return _clean(ctxfile, cache, everything=everything, dry=dry)
-
-
-def _clean(ctxfile: Ctxfile, cache: Path, *, everything: bool, dry: bool) -> Cleaned:
-    outputs, kept = _outputs(ctxfile, cache)
-    doomed = sorted(outputs)
-    if everything:
-        inside = [cache / name for name in _OURS if os.path.lexists(cache / name)]
-        doomed = [path for path in doomed if not _is_below(path, cache)] + inside
-        kept = [path for path in kept if not _is_below(path, cache)]
-    size = sum(_size(path) for path in doomed)
-    if not dry:
-        for path in doomed:
-            _delete(path)
-    return Cleaned(tuple(map(str, doomed)), size, tuple(map(str, kept)))
-
-
-def _outputs(ctxfile: Ctxfile, cache: Path) -> tuple[set[Path], list[Path]]:
-    """(files that are as we wrote them, files that somebody changed since)."""
-    ours: set[Path] = set()
-    changed: list[Path] = []
-    packs = cache / "packs"
-    for path, stat in _recorded(cache / STATE):
-        # A cache may have been copied from elsewhere, with the places of that time.
-        if not os.path.lexists(path) or not _is_below(path, Path(ctxfile.root)):
-            if path.parent != Path(ctxfile.root, ctxfile.project.out) or not path.exists():
-                continue
-        if stat == _stat(path) or _is_below(path, packs):
-            ours.add(path)
-        else:
-            changed.append(path)
-    if packs.is_dir():
-        for target in ctxfile.targets:
-            names = (f"{target.name}{ending}" for ending in _ENDINGS)
-            ours.update(packs / name for name in names if (packs / name).is_file())
-    return ours, sorted(changed)
-
-
-_ENDINGS = (".md", ".xml", ".json", ".pack.json", ".plan.json")
-
-
-def _recorded(state: Path) -> Iterator[tuple[Path, str]]:
-    if not state.exists():
-        return
-    try:
-        with closing(_read_only(state)) as connection:
-            rows = connection.execute("SELECT path, stat FROM outputs ORDER BY path").fetchall()
-    except sqlite3.Error:
-        return
-    for path, stat in rows:
-        yield Path(path), stat
-
-
-def _stat(path: Path) -> str:
-    from ctxbuild.serve import session
-
-    return session._stat(path)  # noqa: SLF001  # one definition of what an intact output is
-
-
-def _is_below(path: Path, directory: Path) -> bool:
-    return Path(os.path.normpath(path)).is_relative_to(os.path.normpath(directory))
-
-
-def _size(path: Path) -> int:
-    if path.is_dir() and not path.is_symlink():
-        return _tree_bytes(path)
-    try:
-        return path.lstat().st_size
-    except OSError:
-        return 0
-
-
-def _delete(path: Path) -> None:
-    from ctxbuild.stores.atomic import cannot_write
-
-    try:
-        if path.is_dir() and not path.is_symlink():
-            from shutil import rmtree
-
-            rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        raise cannot_write(path, error) from error

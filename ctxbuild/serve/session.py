@@ -1,35 +1,36 @@
 """A session: one project opened in this process, and what can be asked of it.
 
 A build first looks without the lock whether there is anything to do. Only if
-there is, it takes the lock, scans again and builds, one writer at a time; what
-it computed is committed target by target, so that an interrupt costs work and
-never correctness.
+there is, it takes the lock and builds, one writer at a time, going on from that
+look unless somebody wrote in between; what it computed is committed target by
+target, so that an interrupt costs work and never correctness.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ctxbuild.engine.events import Event, Ran
 from ctxbuild.errors import CtxbuildError, SourceChanged, SourceError
+from ctxbuild.serve.fresh import fresh_build, fresh_results, named, stat_line
 from ctxbuild.serve.results import BuildResult, TargetResult
 from ctxbuild.stores import cachedir
-from ctxbuild.wiring import Workspace, output_directory
+from ctxbuild.stores.look import Look, data_version, look
 
 if TYPE_CHECKING:
+    from ctxbuild.engine.events import Event
     from ctxbuild.model import Pack, Plan
     from ctxbuild.source.ctxfile import Ctxfile
+    from ctxbuild.wiring import Workspace
 
 _RESCANS = 5
 T = TypeVar("T")
 
-OnEvent = Callable[[Event], None]
+OnEvent = Callable[["Event"], None]
 
 
 class Session:
@@ -55,7 +56,7 @@ class Session:
     ) -> None:
         self.ctxfile = ctxfile
         self.cache = cache_directory(ctxfile)
-        self.out = output_directory(ctxfile)
+        self.out = Path(ctxfile.root, ctxfile.project.out)
         self.warnings: list[str] = []
         self.events: list[Event] = []
         self._workers = workers
@@ -65,11 +66,14 @@ class Session:
 
     # --- questions ------------------------------------------------------------------------
 
-    def build(self, names: Iterable[str] = (), *, dry: bool = False) -> BuildResult:
+    def build(
+        self, names: Iterable[str] = (), *, dry: bool = False, seen: Look | None = None
+    ) -> BuildResult:
         """Brings targets up to date.
 
         Args:
             names: targets; none means all.
+            seen: a look taken before, to go on from.
             dry: compute everything, keep and write nothing: what it ran is exactly
                 what a build would run.
 
@@ -78,14 +82,17 @@ class Session:
             SourceError: the root cannot be listed.
         """
         started = time.perf_counter()
-        wanted = self._named(names)
-        if not cachedir.is_free(self.cache):
-            with self._opened() as workspace:
-                if workspace.is_current() and self._is_fresh(workspace, wanted):
-                    return self._fresh_report(workspace, wanted, started)
-        with self._locked() as workspace:
-            if self._is_fresh(workspace, wanted):
-                return self._fresh_report(workspace, wanted, started)
+        wanted = named(self.ctxfile, names)
+        seen = seen or self._look()
+        try:
+            fresh = fresh_results(seen, self.ctxfile, wanted)
+        except BaseException:
+            seen.connection.close()
+            raise
+        if fresh is not None:
+            self._keep(seen)
+            return fresh_build(seen, fresh, time.perf_counter() - started, self.warnings)
+        with self._locked(seen) as workspace:
             results = self._build_all(workspace, wanted, dry=dry)
             return self._report(workspace, results, started)
 
@@ -95,7 +102,7 @@ class Session:
         Raises:
             UnknownTarget, BudgetError, EntryError: the target cannot be built.
         """
-        self._named([name])
+        named(self.ctxfile, [name])
         with self._locked() as workspace:
             pipeline, database = workspace.pipeline, workspace.database
             files = self._retrying(workspace, lambda: database.get(pipeline.files, name))
@@ -118,37 +125,55 @@ class Session:
 
     # --- opening --------------------------------------------------------------------------
 
-    def _named(self, names: Iterable[str]) -> list[str]:
-        wanted = {self.ctxfile.target(name).name for name in names}
-        known = [target.name for target in self.ctxfile.targets]
-        return [name for name in known if name in wanted or not wanted]
+    def _look(self) -> Look:
+        seen = look(self.ctxfile, self.cache, self.warn, persistent=self._persistent)
+        for line in seen.snapshot.warnings:
+            self.warn(line)
+        return seen
 
-    @contextmanager
-    def _opened(self) -> Iterator[Workspace]:
-        workspace = Workspace(
-            self.ctxfile,
-            self.cache,
-            persistent=self._persistent,
-            workers=self._workers,
-            warn=self.warn,
-            on_event=self._note,
-        )
+    def _keep(self, seen: Look) -> None:
+        """Saves what a look alone learnt (files stat'ed in the tick they were written in)."""
         try:
-            yield workspace
+            if seen.snapshot.unsaved and self._persistent:
+                with cachedir.locked(self.cache):
+                    if data_version(seen.connection) == seen.seen:
+                        seen.connection.execute("BEGIN IMMEDIATE")
+                        seen.snapshot.save()
+                        seen.connection.execute("COMMIT")
         finally:
-            workspace.close()
+            seen.connection.close()
 
     @contextmanager
-    def _locked(self) -> Iterator[Workspace]:
-        with cachedir.locked(self.cache, on_wait=self._on_wait), self._opened() as workspace:
+    def _locked(self, seen: Look | None = None) -> Iterator[Workspace]:
+        import gc
+
+        from ctxbuild.wiring import Workspace
+
+        gc.enable()
+        with cachedir.locked(self.cache, on_wait=self._on_wait):
+            seen = self._still_true(seen) or self._look()
+            workspace = Workspace(
+                self.ctxfile,
+                self.cache,
+                seen,
+                workers=self._workers,
+                warn=self.warn,
+                on_event=self._note,
+            )
             try:
-                workspace.scan()
-                for line in workspace.snapshot.warnings:
-                    self.warn(line)
                 yield workspace
             except KeyboardInterrupt:
                 workspace.commit()
                 raise
+            finally:
+                workspace.close()
+
+    def _still_true(self, seen: Look | None) -> Look | None:
+        """A look from before the lock, unless another process has written since."""
+        if seen is None or data_version(seen.connection) == seen.seen:
+            return seen
+        seen.connection.close()
+        return None
 
     def _note(self, event: Event) -> None:
         self.events.append(event)
@@ -159,15 +184,6 @@ class Session:
         workspace.commit()
 
     # --- building -------------------------------------------------------------------------
-
-    def _is_fresh(self, workspace: Workspace, names: list[str]) -> bool:
-        pipeline, database = workspace.pipeline, workspace.database
-        return not workspace.connection.in_transaction and all(
-            database.is_fresh(pipeline.artifact, name)
-            and database.is_fresh(pipeline.saved, name)
-            and self._outputs_intact(workspace, name)
-            for name in names
-        )
 
     def _build_all(
         self, workspace: Workspace, names: list[str], *, dry: bool
@@ -238,12 +254,6 @@ class Session:
     def _ran(self, since: int) -> tuple[str, ...]:
         return run_list(self.events[since:])
 
-    def _fresh_report(
-        self, workspace: Workspace, names: list[str], started: float
-    ) -> BuildResult:
-        results = [self._fresh_result(workspace, name) for name in names]
-        return self._report(workspace, results, started)
-
     def _report(
         self, workspace: Workspace, results: list[TargetResult], started: float
     ) -> BuildResult:
@@ -251,7 +261,7 @@ class Session:
             tuple(results),
             run_list(self.events),
             time.perf_counter() - started,
-            len(workspace.snapshot.paths),
+            workspace.snapshot.count,
             tuple(self.warnings),
         )
 
@@ -267,38 +277,14 @@ class Session:
                 written.append(str(path))
             workspace.begin()
             workspace.connection.execute(
-                "REPLACE INTO outputs VALUES (?, ?, ?)", (str(path), name, _stat(path))
+                "REPLACE INTO outputs VALUES (?, ?, ?)", (str(path), name, stat_line(path))
             )
         return written
-
-    def _outputs_intact(self, workspace: Workspace, name: str) -> bool:
-        rows = workspace.connection.execute(
-            "SELECT path, stat FROM outputs WHERE target = ?", (name,)
-        ).fetchall()
-        here = [(path, stat) for path, stat in rows if Path(path).parent == self.out]
-        return bool(here) and all(_stat(Path(path)) == stat for path, stat in here)
 
     def _remember(self, workspace: Workspace, result: TargetResult) -> None:
         workspace.begin()
         workspace.connection.execute(
             "REPLACE INTO results VALUES (?, ?)", (result.name, json.dumps(result.data()))
-        )
-
-    def _fresh_result(self, workspace: Workspace, name: str) -> TargetResult:
-        row = workspace.connection.execute(
-            "SELECT summary FROM results WHERE target = ?", (name,)
-        ).fetchone()
-        data = json.loads(row[0])
-        return TargetResult(
-            name=name,
-            status="fresh",
-            tokens=data["tokens"],
-            budget=data["budget"],
-            reserve=data["reserve"],
-            full_tokens=data["full_tokens"],
-            digest=data["digest"],
-            outputs=tuple(data["outputs"]),
-            warnings=tuple(data["warnings"]),
         )
 
 
@@ -309,14 +295,7 @@ def cache_directory(ctxfile: Ctxfile) -> Path:
 
 def run_list(events: Iterable[Event]) -> tuple[str, ...]:
     """The stages that ran, each once, in order; projections are left out."""
+    from ctxbuild.engine.events import Ran
+
     ran = [str(event.node) for event in events if isinstance(event, Ran) and event.stage]
     return tuple(dict.fromkeys(ran))
-
-
-def _stat(path: Path) -> str:
-    """What tells whether an output is still as it was written."""
-    try:
-        st = os.stat(path)
-    except OSError:
-        return ""
-    return f"{st.st_size} {st.st_mtime_ns} {st.st_ctime_ns} {st.st_ino}"

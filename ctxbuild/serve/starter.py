@@ -7,16 +7,15 @@ budgets.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxbuild.errors import SourceError, UsageError
 from ctxbuild.serve.doctor import scan_once
+from ctxbuild.serve.draft import Pick, drafted
 from ctxbuild.source.ctxfile import FILE_NAME, Project
 
 if TYPE_CHECKING:
@@ -27,34 +26,27 @@ _MOST_READ = 5_000  # files whose import lines are looked at
 _MOST_FILES = 40  # files of a `files` target that are named one by one
 _GOOD_TOKENS = range(300, 20_001)
 _ASIDE = frozenset(
-    """test tests testing docs doc example examples benchmark benchmarks bench scripts script
-    migrations tools fixtures samples sample conftest.py setup.py noxfile.py""".split()
+    {
+        *("test", "tests", "testing", "docs", "doc", "example", "examples", "benchmark"),
+        *("benchmarks", "bench", "scripts", "script", "migrations", "tools", "fixtures"),
+        *("sample", "samples", "conftest.py", "setup.py", "noxfile.py"),
+    }
 )
 _STARTS = ("__main__.py", "cli.py", "app.py", "main.py", "manage.py", "server.py")
 _PROSE = (".md", ".rst", ".txt", ".adoc")
 _TEXT = frozenset(
-    """.c .cc .cpp .cs .css .dart .ex .exs .go .h .hpp .hs .html .java .jl .js .jsx .kt .lua .m
-    .md .ml .php .pl .py .r .rb .rs .rst .scala .sh .sql .svelte .swift .toml .ts .tsx .txt .vue
-    .yaml .yml .zig""".split()
+    {
+        *(".c", ".cc", ".cpp", ".cs", ".css", ".dart", ".ex", ".exs", ".go", ".h", ".hpp"),
+        *(".hs", ".html", ".java", ".jl", ".js", ".jsx", ".kt", ".lua", ".m", ".md", ".ml"),
+        *(".php", ".pl", ".py", ".r", ".rb", ".rs", ".rst", ".scala", ".sh", ".sql", ".swift"),
+        *(".svelte", ".toml", ".ts", ".tsx", ".txt", ".vue", ".yaml", ".yml", ".zig"),
+    }
 )
-_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([\w, \t(]*)|import[ \t]+([\w. ,\t]+))", re.M)
-_SPECIAL = re.compile(r"[*?\[\]\\!]|::|[^\x20-\x7e]")
-
-
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """A target to declare.
-
-    Attributes:
-        key: "entry" or "files".
-        comment: what it is for.
-    """
-
-    name: str
-    key: str
-    patterns: tuple[str, ...]
-    budget: int
-    comment: str
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([\w, \t(]*)|import[ \t]+([\w. ,\t]+))",
+    re.MULTILINE,
+)
+_SPECIAL = re.compile(r"[*?\[\]\\!]|::|[\x00-\x1f\x7f]")  # would not mean itself in a pattern
 
 
 def starter(root: str) -> str:
@@ -73,7 +65,7 @@ def starter(root: str) -> str:
             f"{root}: {what}, so there is nothing to put into a pack",
             "`ctxbuild doctor --left-out` lists what is left out and why",
         )
-    return _written(picks)
+    return drafted(picks)
 
 
 def picked(snapshot: Snapshot, paths: Sequence[str]) -> tuple[Pick, ...]:
@@ -192,11 +184,13 @@ def _overview(snapshot: Snapshot, paths: Sequence[str]) -> Pick | None:
     files = [*prose, *build]
     docs = [p for p in paths if p.startswith(("docs/", "doc/")) and p.endswith(_PROSE)]
     index = [p for p in docs if p.rpartition("/")[2].startswith(("index.", "readme.", "README."))]
-    files += index[:1]
+    files += sorted(index, key=lambda p: (p.count("/"), p))[:1]
     if not files:
         return None
     budget = _budget(snapshot, files)
-    return Pick("overview", "files", tuple(files), budget, "What the project is and how it is built.")
+    return Pick(
+        "overview", "files", tuple(files), budget, "What the project is and how it is built."
+    )
 
 
 def _sources(snapshot: Snapshot, paths: Sequence[str]) -> Pick | None:
@@ -259,53 +253,3 @@ def safe_name(text: str) -> str:
     """A text as the name of a target."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")
     return re.sub(r"\.(pack|plan)$", r"-\1", name) or "pack"
-
-
-# --- writing ------------------------------------------------------------------------------
-
-_HEAD = """\
-# What ctxbuild compiles for this repository. `ctxbuild build` writes each target as
-# a pack to .ctxbuild/packs; `ctxbuild why TARGET` tells why something is in it.
-# `ctxbuild schema` prints the JSON Schema of this file, for editors.
-version = 1
-
-[project]
-# What may be a source: globs as in a .gitignore. What git ignores, hidden files,
-# vendored directories and secrets stay out in any case.
-include = ["**"]
-# exclude = ["**/fixtures/**"]
-# The encoding that counts tokens.
-tokenizer = "o200k_base"
-"""
-
-_BUDGET = "# Most tokens the pack may have. What matters least is shortened or left out first."
-_KEYS = {
-    "entry": "# Paths, globs or `path::symbol`. These are shown in full; what they use, as signatures.",
-    "files": "# Paths or globs. A directory means everything below it.",
-}
-
-
-def _written(picks: Sequence[Pick]) -> str:
-    parts = [_HEAD]
-    told: set[str] = set()
-    for pick in picks:
-        parts.append(f"\n# {pick.comment}\n[targets.{_key(pick.name)}]\n")
-        if pick.key not in told:
-            parts.append(f"{_KEYS[pick.key]}\n")
-        parts.append(f"{pick.key} = {_list(pick.patterns)}\n")
-        if not told:
-            parts.append(f"{_BUDGET}\n")
-        parts.append(f"budget = {pick.budget:_}\n")
-        told.add(pick.key)
-    return "".join(parts)
-
-
-def _key(name: str) -> str:
-    return json.dumps(name) if "." in name else name
-
-
-def _list(patterns: Sequence[str]) -> str:
-    written = [json.dumps(pattern) for pattern in patterns]
-    if len(written) == 1:
-        return f"[{written[0]}]"
-    return "[\n" + "".join(f"  {each},\n" for each in written) + "]"

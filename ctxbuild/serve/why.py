@@ -121,7 +121,9 @@ def why(desk: Desk, target: Target, unit: str = "", directory: str = "") -> Answ
     unit = _located(desk, unit, directory)
     chosen = _about(plan, unit)
     absence = None if chosen else _absence(desk, target, plan, unit)
-    return _answer(desk, plan, unit, chosen, _chain(desk, target, unit), absence)
+    known = absence is None or absence.kind in ("inside", "not-used")
+    chain = _chain(desk, target, unit) if known else ()
+    return _answer(desk, plan, unit, chosen, chain, absence)
 
 
 def _answer(
@@ -260,5 +262,5 @@ def near_paths(path: str, paths: Sequence[str]) -> tuple[str, ...]:
         same = [known for known in paths if known.startswith(f"{path.rstrip('/')}/")]
     if not same:
         names = {known.rpartition("/")[2]: known for known in reversed(paths)}
-        same = [names[each] for each in get_close_matches(name, names, 3)]
+        same = [names[each] for each in get_close_matches(name, names, 3, 0.75)]
     return tuple(same[:3])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from ctxbuild.errors import CtxfileError, UnknownTarget
 from ctxbuild.source import schema
@@ -17,8 +16,7 @@ Form = Literal["full", "skeleton", "summary", "name"]
 Docstrings = Literal["auto", "full", "first", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """An ordered part of a target.
 
     Attributes:
@@ -43,8 +41,7 @@ class Layer:
     bodies: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """One pack to build; `extends` is resolved.
 
     Attributes:
@@ -70,8 +67,7 @@ class Target:
     bodies: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """What holds for every target.
 
     Attributes:
@@ -98,8 +94,7 @@ class Project:
         return Scope(self.include, self.exclude, tuple(sorted(set(own))), *flags)
 
 
-@dataclass(frozen=True, slots=True)
-class Ctxfile:
+class Ctxfile(NamedTuple):
     """A checked ctxfile.
 
     Attributes:
@@ -128,6 +123,11 @@ class Ctxfile:
             f"{self.path or FILE_NAME}: no target {name!r}{suggestion(name, names)}",
             "it declares " + ", ".join(names),
         )
+
+
+def declaration(target: Target, tokenizer: str) -> bytes:
+    """All that a target's pack depends on besides its sources: equal bytes, equal meaning."""
+    return repr((target, tokenizer)).encode()
 
 
 def find(start: str) -> str | None:

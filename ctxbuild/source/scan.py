@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxbuild.errors import SourceChanged, SourceError
 from ctxbuild.source import rows
@@ -20,11 +20,14 @@ from ctxbuild.source.rows import Directory
 from ctxbuild.source.selection import Left, Scope, link_verdict
 from ctxbuild.source.walk import Walk, open_file
 
+if TYPE_CHECKING:
+    from collections.abc import KeysView
+    from typing import Any
+
 __all__ = ["Changes", "Left", "Scope", "Snapshot", "prepare", "scan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """What differs from the state that was saved last; each sorted.
 
     Attributes:
@@ -55,6 +58,7 @@ class Snapshot:
         "_connection",
         "_directories",
         "_gone",
+        "_head",
         "_link_left",
         "_links",
         "_paths",
@@ -74,6 +78,7 @@ class Snapshot:
         changed: set[str],
         gone: list[str],
         state: str,
+        head: dict[str, Any] | None = None,
     ) -> None:
         self.root = root
         self.warnings = warnings
@@ -84,6 +89,7 @@ class Snapshot:
         self._changed = changed
         self._gone = gone
         self._state = state
+        self._head = head or {}
         self._paths: tuple[str, ...] | None = None
         self._above: set[str] | None = None
 
@@ -100,6 +106,17 @@ class Snapshot:
             found.sort()
             self._paths = tuple(found)
         return self._paths
+
+    @property
+    def count(self) -> int:
+        """How many files are selected."""
+        listed = sum(len(each.names) - each.rules for each in self._directories.values())
+        return len(self._links) + listed
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether `save` has something to write."""
+        return bool(self._changed or self._gone or self._state)
 
     def has(self, path: str) -> bool:
         """Whether the file at `path` is selected."""
@@ -194,6 +211,31 @@ class Snapshot:
                 found.append(Left(below, reason, detail))
         return tuple(sorted(found, key=lambda item: (item.path, item.reason)))
 
+    @property
+    def directories(self) -> KeysView[str]:
+        """Every directory that was visited, "" for the root: what to watch."""
+        return self._directories.keys()
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Absolute paths of what decides about the tree from outside: git's index and rules."""
+        repository = self._head.get("repository")
+        index = [f"{repository[1]}/index"] if repository else []
+        return (*index, *self._head.get("stats", ()), *self._head.get("config", ()))
+
+    def concerns(self, path: str) -> bool:
+        """Whether the content or mode of what stands at `path` can matter as the tree is."""
+        above, _, name = path.rpartition("/")
+        directory = self._directories.get(above)
+        if directory is None or path in self._directories:
+            return path in self._directories
+        return name in directory.names or name in directory.dirs or name in directory.links
+
+    @property
+    def has_links(self) -> bool:
+        """Whether a selected file is reached through a symbolic link."""
+        return bool(self._links or self._link_left)
+
     def save(self) -> None:
         """Write what has changed, newly learnt digests included; the caller commits.
 
@@ -205,6 +247,16 @@ class Snapshot:
         if self._state:
             self._connection.execute("REPLACE INTO scan_state VALUES ('head', ?)", (self._state,))
         self._changed, self._gone, self._state = set(), [], ""
+
+    def _follow(self, previous: Snapshot, *, same_paths: bool) -> None:
+        """Take over what an earlier snapshot has not saved yet, and what still holds of it."""
+        for path in self._changed:
+            self._directories[path].weigh()
+        here = self._directories
+        self._changed |= {path for path in previous._changed if path in here}
+        self._gone = sorted({*self._gone, *(p for p in previous._gone if p not in here)})
+        if same_paths:
+            self._paths, self._above = previous._paths, previous._above
 
     def _find(self, path: str) -> tuple[Directory, int] | None:
         above, _, name = path.rpartition("/")
@@ -234,6 +286,7 @@ def scan(
     connection: sqlite3.Connection,
     *,
     dirty: Iterable[str] | None = None,
+    previous: Snapshot | None = None,
 ) -> tuple[Snapshot, Changes]:
     """Compare a tree with what is remembered of it.
 
@@ -242,9 +295,11 @@ def scan(
         scope: what the ctxfile lets in.
         connection: after `prepare`; only read here.
         dirty: files and directories that may have changed; all others are trusted.
+        previous: the snapshot of the scan before, if nobody else wrote to the connection's
+            database since: it stands for what is remembered there.
 
     Returns:
-        The snapshot, and how it differs from the one saved last.
+        The snapshot, and how it differs from `previous` or the one saved last.
 
     Raises:
         SourceError: the root is no directory or cannot be listed.
@@ -256,16 +311,19 @@ def scan(
     if not os.path.isdir(root):
         raise SourceError(f"{root}: is not a directory", "check the path")
     taken = time.time_ns()
-    row = connection.execute("SELECT value FROM scan_state WHERE key = 'head'").fetchone()
-    stored = row[0] if row else "{}"
-    before = json.loads(stored)
-    old = rows.load(connection)
+    if previous is None:
+        row = connection.execute("SELECT value FROM scan_state WHERE key = 'head'").fetchone()
+        stored = row[0] if row else "{}"
+        before, old = json.loads(stored), rows.load(connection)
+    else:
+        before, old = previous._head, previous._directories
+        stored = ""
     head = Head(root, before, taken)
     selected_by = [list(scope.include), list(scope.exclude), list(scope.own)]
     flags = [scope.hidden, scope.vendored, scope.secrets]
     head.new["scope"] = [*selected_by, *flags]
     anew = head.changed_rules or before.get("scope") != head.new["scope"]
-    walk = Walk(root, old, head, scope, taken, anew, dirty)
+    walk = Walk(root, old, head, scope, taken, anew, dirty, near=previous is not None)
     walk.run()
     top = walk.found.get("")
     if top is None or any(name == "" for name, _, _ in top.left or ()):
@@ -273,7 +331,12 @@ def scan(
     links, link_left = _resolve_links(root, walk.found)
     head.new["links"] = links
     changes = _changes(walk, before.get("links", {}), links)
-    state = json.dumps(head.new, sort_keys=True)
+    gone = old.keys() - walk.found.keys() if len(old) != len(walk.found) or walk.changed else set()
+    if previous is None:
+        state = json.dumps(head.new, sort_keys=True)
+        state = "" if state == stored else state
+    else:
+        state = previous._state if head.new == before else json.dumps(head.new, sort_keys=True)
     snapshot = Snapshot(
         root,
         tuple(head.warnings),
@@ -282,9 +345,12 @@ def scan(
         links,
         link_left,
         walk.changed,
-        sorted(old.keys() - walk.found.keys()),
-        "" if state == stored else state,
+        sorted(gone),
+        state,
+        head.new,
     )
+    if previous is not None:
+        snapshot._follow(previous, same_paths=not (changes.added or changes.removed))
     return snapshot, changes
 
 

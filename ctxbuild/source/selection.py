@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxbuild.source import defaults
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from ctxbuild.source.ignore import Rule, Rules, Selector
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(NamedTuple):
     """A file or directory that is left out.
 
     Attributes:
@@ -36,8 +34,7 @@ class Left:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """What of a ctxfile's `[project]` affects the selection.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ctxbuild.source import rows
@@ -77,6 +77,8 @@ class Walk:
         taken: now, nanoseconds.
         everything: decide everywhere anew.
         dirty: paths that may have changed, None for all.
+        near: `old` is the tree as it was scanned last by this process, so that with
+            `dirty` only the dirty directories are visited at all.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Walk:
         taken: int,
         everything: bool,
         dirty: Iterable[str] | None,
+        near: bool = False,
     ) -> None:
         self._root = root.rstrip("/")
         self._old = old
@@ -99,6 +102,7 @@ class Walk:
         self._selection = Selection(scope, prefix, head.rules, self._rules_in, head.tracked)
         self._force = {"", *with_ancestors(retracked)} if (retracked := head.retracked()) else set()
         self._checked, self._subtrees = _dirt(dirty)
+        self._near = near and dirty is not None and not everything and not self._force
         # Rule files of the directories that are being listed: their rows are not ready yet.
         self._standing: dict[str, list[tuple[str, bytes]]] = {}
         self.found: dict[str, Directory] = {}
@@ -109,13 +113,45 @@ class Walk:
 
     def run(self) -> None:
         """Visit every directory once, each after the one above it."""
-        old, found, force = self._old, self.found, self._force
-        stack = [("", self._everything, self._head.root_is_ignored(), False)]
+        if self._near:
+            self._run_near({*(self._checked or ()), *self._subtrees})
+        else:
+            self._visit("", self._everything, self._head.root_is_ignored(), dirt=False)
+        if len(self.found) == len(self._old) and not self.changed:
+            return
+        for path in self._old.keys() - self.found.keys():
+            below = path + "/" if path else ""
+            self.removed.extend(below + name for name in self._old[path].files)
+
+    def _run_near(self, dirty: set[str]) -> None:
+        """Visit the dirty directories that are known, or what is known above them."""
+        self.found = dict(self._old)
+        starts = set()
+        for path in dirty:
+            start = path
+            while start and start not in self.found:
+                start = start.rpartition("/")[0]
+            starts.add(start)
+        visited: set[str] = set()
+        for start in sorted(starts):
+            row = self.found.get(start)
+            if row is None or start in visited or start not in self._old:
+                continue
+            dirt = any(start == path or start.startswith(path + "/") for path in self._subtrees)
+            visited |= self._visit(start, anew=False, tracked_only=row.tracked_only, dirt=dirt)
+
+    def _visit(self, start: str, anew: bool, tracked_only: bool, dirt: bool) -> set[str]:
+        """A directory and what lies below it, as far as it has to be looked at."""
+        old, found, force, near = self._old, self.found, self._force, self._near
+        visited: set[str] = set()
+        stack = [(start, anew, tracked_only, dirt)]
         while stack:
             path, anew, tracked_only, inside_dirt = stack.pop()
             row = old.get(path)
             dirt = inside_dirt or path in self._subtrees
             now: Directory | None
+            if near:
+                visited.add(path)
             if row is None or anew or path in force or row.tracked_only != tracked_only:
                 now = self._list(path, row, tracked_only)
             elif dirt or self._checked is None or path in self._checked:
@@ -123,20 +159,44 @@ class Walk:
             else:
                 now = row
             if now is None:
+                if near:
+                    self._drop(path)
                 continue
             found[path] = now
             if now is not row:
                 self.changed.add(path)
                 anew = anew or (row is not None and _rules_of(now) != _rules_of(row))
-            if now.dirs:
+            if near and not (anew or dirt):
+                stack.extend(self._differing(path, row, now))
+            elif now.dirs:
                 below = path + "/" if path else ""
                 ignored = now.ignored
                 stack.extend(
                     (below + name, anew, name in ignored, dirt) for name in reversed(now.dirs)
                 )
-        for path in old.keys() - found.keys():
-            below = path + "/" if path else ""
-            self.removed.extend(below + name for name in old[path].files)
+            if near and row is not None and now is not row:
+                below = path + "/" if path else ""
+                for name in set(row.dirs).difference(now.dirs):
+                    self._drop(below + name)
+        return visited
+
+    def _differing(
+        self, path: str, row: Directory | None, now: Directory
+    ) -> Iterator[tuple[str, bool, bool, bool]]:
+        """The directories in a listed one that are new, or visited for another purpose."""
+        if now is row:
+            return
+        below = path + "/" if path else ""
+        for name in now.dirs:
+            known = self._old.get(below + name)
+            if known is None or known.tracked_only != (name in now.ignored):
+                yield below + name, False, name in now.ignored, False
+
+    def _drop(self, path: str) -> None:
+        """Forget a directory that is gone, and all below it."""
+        below = path + "/"
+        for known in [p for p in self.found if p == path or p.startswith(below)]:
+            del self.found[known]
 
     def _is_unchanged(self, path: str, row: Directory) -> bool:
         """The fast path: one lstat per entry and nothing else."""
@@ -184,6 +244,7 @@ class Walk:
             return self._list(path, row, row.tracked_only)
         now = Directory(path, own, self._taken, row.names, row.rules, stats, row.dirs)
         now.ignored, now.links, now.tracked_only = row.ignored, row.links, row.tracked_only
+        now.left = row.left
         for position in range(len(now.names) - now.rules, len(now.names)):
             now.set_digest(position, digest_of(read_rules_file(f"{full}/{now.names[position]}")))
         if _rules_of(now) != _rules_of(row):

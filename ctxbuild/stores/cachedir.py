@@ -16,11 +16,9 @@ from typing import Final
 from ctxbuild.errors import StoreError
 from ctxbuild.stores.atomic import cannot_write, write_if_changed
 from ctxbuild.stores.lock import FileLock
+from ctxbuild.stores.state import FORMAT
 
 Warn = Callable[[str], None]
-
-FORMAT: Final = "ctxbuild-cache 1\n"
-"""What the file FORMAT holds: another line means a cache of another version."""
 
 _TAG: Final = """\
 Signature: 8a477f597d28d172789f06886806bc55

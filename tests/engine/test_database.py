@@ -68,7 +68,11 @@ class World:
         self.where = Query("where", "1", self._where)
         declared = (self.text, self.facts, self.index, self.report, self.total, self.where)
         self.db = Database(
-            self.connection, self.values, declared, on_event=lambda e: self.events.append(e)
+            self.connection,
+            self.values,
+            declared,
+            self.version,
+            on_event=self.events.append,
         )
         self.db.apply(())
 

@@ -50,6 +50,7 @@ def test_uses_and_reach_end_repeat_and_name_what_exists(tree, repository):
         assert found == uses(again, path)
         for use in found.used:
             assert view.symbol(use.path, use.name) if use.name else view.exists(use.path)
+            assert use.references or use.imports
             assert all(each < len(view.references(path)) for each in use.references)
             assert all(each < len(view.imports(path)) for each in use.imports)
         reached = reach(view, (path,))

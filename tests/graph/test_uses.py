@@ -327,13 +327,13 @@ def test_a_whole_answer(tree):
     ]
 
 
-def test_what_a_class_overrides_is_used_without_any_reference(tree):
+def test_what_a_class_overrides_is_used_by_the_reference_to_its_base(tree):
     files = {
         "main.py": "from lib import A\nclass B(A):\n    def f(self): ...\n    def g(self): ...",
         "lib.py": "class Root:\n    def f(self): ...\nclass A(Root): ...",
     }
     found = [use for use in uses(tree(files), "main.py").used if use.name != "A"]
-    assert found == [Use("lib.py", "Root.f", ("override",))]
+    assert found == [Use("lib.py", "Root.f", ("override",), (0,))]
 
 
 def test_a_property_of_a_base_is_used_where_it_is_set(tree):

@@ -6,10 +6,14 @@ from argparse import ArgumentParser, Namespace
 
 from ctxbuild.cli import render
 from ctxbuild.cli.console import Console
-from ctxbuild.cli.progress import Progress
-from ctxbuild.cli.project import find_ctxfile, has_ctxfile, open_session
+from ctxbuild.cli.project import find_ctxfile, has_ctxfile
+from ctxbuild.serve.fresh import quick_build
 from ctxbuild.serve.results import BuildResult
 from ctxbuild.source.ctxfile import Ctxfile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ctxbuild.stores.look import Look
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -24,10 +28,33 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Console) -> int:
     """Runs the command."""
     ctxfile, targets = _project(args)
+    warnings: list[str] = []
+    result, seen = quick_build(ctxfile, targets, warnings)
+    if result is not None:
+        _print(args, console, result)
+        if args.explain:
+            console.note("nothing ran: all is fresh")
+        return 0
+    return _build(args, console, ctxfile, targets, seen, warnings)
+
+
+def _build(
+    args: Namespace,
+    console: Console,
+    ctxfile: Ctxfile,
+    targets: list[str],
+    seen: Look | None,
+    warnings: list[str],
+) -> int:
+    from ctxbuild.cli.progress import Progress
+    from ctxbuild.cli.project import open_session
+
     progress = Progress(console)
     session = open_session(ctxfile, args, console, progress.on_event)
+    for line in warnings:
+        session.warn(line)
     with progress:
-        result = session.build(targets, dry=args.dry_run)
+        result = session.build(targets, dry=args.dry_run, seen=seen)
     _print(args, console, result)
     if args.explain:
         from ctxbuild.cli.explanations import explain_events
@@ -68,6 +95,7 @@ def _project(args: Namespace) -> tuple[Ctxfile, list[str]]:
 def _print(args: Namespace, console: Console, result: BuildResult) -> None:
     for warning in result.warnings:
         console.warn(warning)
+    console.detail(f"{result.files:,} source files; {result.seconds * 1000:.0f} ms in all")
     for target in result.targets:
         if target.error:
             console.error(target.error)

@@ -40,8 +40,9 @@ def _info(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
     else:
         size = render.size
         rows = [("part", "size", "holds")]
-        counts = ", ".join(f"{count:,} {query}" for query, count in found.nodes)
-        rows.append(("state", size(found.state_bytes), f"{counts}; {found.edges:,} dependencies"))
+        counts = [f"{count:,} {query}" for query, count in found.nodes]
+        counts.append(f"{found.edges:,} dependencies")
+        rows.append(("state", size(found.state_bytes), ", ".join(counts)))
         unused = f"{found.values:,} results, {found.values - found.live:,} of them unused"
         rows.append(("values", size(found.value_bytes), unused))
         rows.append(("packs", size(found.pack_bytes), ""))

@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from ctxbuild.cli import render
 from ctxbuild.cli.console import Console
 from ctxbuild.cli.project import find_ctxfile
-from ctxbuild.pack.render import shown
+from ctxbuild.source.paths import shown
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, console: Console) -> int:
     """Runs the command."""
-    from ctxbuild.serve.maintenance import clean
+    from ctxbuild.serve.cleaning import clean
 
     cleaned = clean(find_ctxfile(args), everything=args.all, dry=args.dry_run)
     for path in cleaned.kept:
@@ -38,7 +38,9 @@ def run(args: Namespace, console: Console) -> int:
     verb = "would delete" if args.dry_run else "deleted"
     lines = [f"{verb} {shown(path)}" for path in cleaned.paths]
     lines.append(
-        f"{render.size(cleaned.bytes)} {'would be' if args.dry_run else ''} freed".replace("  ", " ")
+        f"{render.size(cleaned.bytes)} {'would be' if args.dry_run else ''} freed".replace(
+            "  ", " "
+        )
         if cleaned.paths
         else "nothing to delete"
     )

@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from ctxbuild.cli import render
 from ctxbuild.cli.console import Console
 from ctxbuild.errors import UsageError
-from ctxbuild.pack.render import shown
+from ctxbuild.source.paths import shown
 from ctxbuild.serve.doctor import Diagnosis
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -40,7 +40,10 @@ def run(args: Namespace, console: Console) -> int:
 
         data: dict[str, object] = {"checks": [asdict(check) for check in found.checks]}
         if args.left_out:
-            data["left_out"] = [asdict(left) for left in found.left_out]
+            data["left_out"] = [
+                {"path": left.path, "reason": left.reason, "detail": left.detail}
+                for left in found.left_out
+            ]
         console.result(to_json(data))
     elif args.left_out:
         console.result(_left_out(found))

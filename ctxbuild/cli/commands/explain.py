@@ -45,7 +45,10 @@ def _recall(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
         console.result(to_json({"targets": rows}))
         return 0
     for name, chains in causes.items():
-        text = "".join(chain_text(chain) for chain in chains)
+        # The last stage's chain mostly leads through the one before.
+        told = [any(link.node == chain[0].node for link in chains[-1]) for chain in chains[:-1]]
+        wanted_chains = [c for c, known in zip(chains, [*told, False], strict=False) if not known]
+        text = "".join(chain_text(chain) for chain in wanted_chains)
         console.result(text or f"{name} was never built\n")
     return 0
 
@@ -69,5 +72,7 @@ def _predict(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
         events = list(event_data(session.events))
         console.result(to_json({"targets": rows, "runs": list(result.ran), "events": events}))
     else:
-        console.result(explain_events(session.events) or "nothing would run: all is fresh\n")
+        console.result(
+            explain_events(session.events, "would run") or "nothing would run: all is fresh\n"
+        )
     return 2 if result.failed else 0

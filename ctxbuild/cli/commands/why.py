@@ -17,7 +17,7 @@ from ctxbuild.cli.sentences import (
     step_sentence,
     why_sentence,
 )
-from ctxbuild.pack.render import shown
+from ctxbuild.source.paths import shown
 from ctxbuild.serve.why import Answer, Finding
 
 _COLORS = {"kept": "green", "trimmed": "yellow", "dropped": "red"}
@@ -79,7 +79,11 @@ def _headline(finding: Finding) -> str:
 
 
 def _costs(finding: Finding) -> str:
-    return ", ".join(f"{tokens:,} as {form}" for form, tokens in finding.costs)
+    """Tokens by form; a skeleton has several prices, by how much docstring it shows."""
+    by_form: dict[str, list[str]] = {}
+    for form, tokens in finding.costs:
+        by_form.setdefault(form, []).append(f"{tokens:,}")
+    return ", ".join(f"{' or '.join(tokens)} as {form}" for form, tokens in by_form.items())
 
 
 def _about_unit(answer: Answer, console: Console) -> Iterator[str]:

@@ -1,0 +1,147 @@
+"""Whether a build would find nothing to do, and what it then reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ctxbuild.engine import probe
+from ctxbuild.serve.results import BuildResult, TargetResult
+from ctxbuild.source.ctxfile import declaration
+from ctxbuild.stores.look import Look, look
+from ctxbuild.stores.state import FORMAT
+from ctxbuild.stores.versions import code_of
+
+if TYPE_CHECKING:
+    from ctxbuild.source.ctxfile import Ctxfile
+
+ARTIFACT, SAVED, CONFIG = "artifact", "saved", "config"
+"""Names of the nodes that a fresh target rests on; `pack/pipeline.py` declares them."""
+
+
+def quick_build(
+    ctxfile: Ctxfile, names: Iterable[str], warnings: list[str]
+) -> tuple[BuildResult | None, Look | None]:
+    """A build that needs no lock, because there is nothing to do.
+
+    Args:
+        ctxfile: the project.
+        names: targets; none means all.
+        warnings: gets a line for each thing that is wrong with the state.
+
+    Returns:
+        The report; or None, and the look from which a session can go on (None
+        where there is no usable cache yet).
+
+    Raises:
+        UnknownTarget: a name that the ctxfile does not have.
+        SourceError: the root cannot be listed.
+    """
+    started = time.perf_counter()
+    wanted = named(ctxfile, names)
+    cache = os.path.join(ctxfile.root, ctxfile.project.cache)
+    if not _is_ours(cache):
+        return None, None
+    seen = look(ctxfile, cache, warnings.append, persistent=os.access(cache, os.W_OK))
+    warnings.extend(line for line in seen.snapshot.warnings if line not in warnings)
+    try:
+        results = fresh_results(seen, ctxfile, wanted)
+    except BaseException:
+        seen.connection.close()
+        raise
+    if results is None or seen.snapshot.unsaved:
+        return None, seen
+    seen.connection.close()
+    return fresh_build(seen, results, time.perf_counter() - started, warnings), None
+
+
+def named(ctxfile: Ctxfile, names: Iterable[str]) -> list[str]:
+    """These targets in the order of the ctxfile; all of them for no names.
+
+    Raises:
+        UnknownTarget: a name that the ctxfile does not have.
+    """
+    wanted = {ctxfile.target(name).name for name in names}
+    return [t.name for t in ctxfile.targets if t.name in wanted or not wanted]
+
+
+def _is_ours(cache: str) -> bool:
+    """Whether a cache directory of our format stands there."""
+    try:
+        with open(os.path.join(cache, "FORMAT"), encoding="utf-8") as file:
+            return file.read() == FORMAT
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def fresh_results(seen: Look, ctxfile: Ctxfile, names: list[str]) -> list[TargetResult] | None:
+    """The results of a build with nothing to do; None if there is something to do."""
+    if seen.changes or not probe.has_tables(seen.connection):
+        return None
+    if not probe.code_is(seen.connection, code_of(seen.versions)):
+        return None
+    results = []
+    for name in names:
+        if not _is_fresh(seen, ctxfile, name):
+            return None
+        row = seen.connection.execute(
+            "SELECT summary FROM results WHERE target = ?", (name,)
+        ).fetchone()
+        if row is None:
+            return None
+        results.append(_fresh(json.loads(row[0])))
+    return results
+
+
+def _is_fresh(seen: Look, ctxfile: Ctxfile, name: str) -> bool:
+    connection, version = seen.connection, seen.versions["plan"]
+    declared = declaration(ctxfile.target(name), ctxfile.project.tokenizer)
+    return (
+        probe.input_is(connection, CONFIG, name, declared)
+        and probe.is_clean(connection, ARTIFACT, name, version)
+        and probe.is_clean(connection, SAVED, name, version)
+        and outputs_intact(connection, os.path.join(ctxfile.root, ctxfile.project.out), name)
+    )
+
+
+def outputs_intact(connection: sqlite3.Connection, out: str, name: str) -> bool:
+    """Whether a target's files stand in the output directory as they were written."""
+    rows = connection.execute(
+        "SELECT path, stat FROM outputs WHERE target = ?", (name,)
+    ).fetchall()
+    here = [(path, stat) for path, stat in rows if os.path.dirname(path) == out]
+    return bool(here) and all(stat_line(path) == stat for path, stat in here)
+
+
+def stat_line(path: str | os.PathLike[str]) -> str:
+    """What tells whether an output is still as it was written; "" if it is gone."""
+    try:
+        st = os.stat(path)
+    except OSError:
+        return ""
+    return f"{st.st_size} {st.st_mtime_ns} {st.st_ctime_ns} {st.st_ino}"
+
+
+def _fresh(data: dict[str, Any]) -> TargetResult:
+    return TargetResult(
+        name=data["name"],
+        status="fresh",
+        tokens=data["tokens"],
+        budget=data["budget"],
+        reserve=data["reserve"],
+        full_tokens=data["full_tokens"],
+        digest=data["digest"],
+        outputs=tuple(data["outputs"]),
+        warnings=tuple(data["warnings"]),
+    )
+
+
+def fresh_build(
+    seen: Look, results: list[TargetResult], seconds: float, warnings: list[str]
+) -> BuildResult:
+    """The report of a build with nothing to do."""
+    return BuildResult(tuple(results), (), seconds, seen.snapshot.count, tuple(warnings))
