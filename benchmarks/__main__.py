@@ -38,7 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             for row in BENCHMARKS[name]():
                 rows.append(row)
-                print(f"{name}: {row.what}", file=sys.stderr)
+                ratio = "" if row.ratio is None else f", ratio {row.ratio:.2f}"
+                print(f"{name}: {row.what}: {row.value:.3g} {row.unit}{ratio}", file=sys.stderr)
         except (CorpusError, ProgramFailed) as error:
             print(f"{name}: {error}", file=sys.stderr)
             failed = True

@@ -110,7 +110,9 @@ def answers(
     else:
         for task in tasks:
             _ask(*task)
-    return {path: [_read(each) for each in json.loads(file.read_text())] for path, file in files.items()}
+    return {
+        path: [_read(each) for each in json.loads(file.read_text())] for path, file in files.items()
+    }
 
 
 def _read(data: list[Any]) -> Answer:
@@ -128,7 +130,10 @@ def _ask(tree: Path, above: Path, path: str, file: Path) -> None:
     libraries = [each for each in sys.path if "python3" in each and "site-packages" not in each]
     root = tree.resolve()
     project = jedi.Project(
-        root, sys_path=[str(root / above), *libraries], smart_sys_path=False, load_unsafe_extensions=False
+        root,
+        sys_path=[str(root / above), *libraries],
+        smart_sys_path=False,
+        load_unsafe_extensions=False,
     )
     script = jedi.Script(path=root / path, project=project)
     rows = (root / path).read_text(encoding="utf-8").splitlines()

@@ -242,6 +242,9 @@ class Candidate:
         pinned: never trimmed and never dropped.
         parent: the unit (a class) whose header must stand above this one, or "".
         references: of a slice: ordinals of the references whose statements it shows.
+        only_with: units of which one must be shown, or this one is not: what names it;
+            () where nothing is needed.
+        note: what must be said above it, a mark like "[BY-NAME]", or "".
     """
 
     unit: str
@@ -257,6 +260,8 @@ class Candidate:
     pinned: bool = False
     parent: str = ""
     references: tuple[int, ...] = ()
+    only_with: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +292,8 @@ class Verdict:
         tokens: tokens it adds to the pack, 0 if dropped.
         costs: (form, tokens) of every rung, cheapest first.
         why: why it is trimmed or dropped: "budget", "layer-budget", "section-share",
-            "no-member" (a class header with nothing below it).
+            "no-member" (a class header with nothing below it), "not-named" (nothing
+            that is shown names it).
     """
 
     unit: str
@@ -309,7 +315,8 @@ class OpenName:
         status: "unresolved"; "ambiguous": one of several definitions; "by-name": one
             definition in the repository has that name; "dynamic": only a
             `__getattr__` knows.
-        count: how many definitions it may be, for "ambiguous".
+        count: how many definitions it may be, for "ambiguous"; what objects of Python
+            itself have under that name counts as one more.
     """
 
     path: str

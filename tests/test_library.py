@@ -48,7 +48,9 @@ def test_it_exports_exactly_what_it_lists():
     assert set(ctxbuild.__all__) == typed
     public = {name for name in vars(ctxbuild) if not name.startswith("_")}
     # What is left are submodules and the names that the module itself imports.
-    assert {n for n in public if getattr(vars(ctxbuild)[n], "__module__", "") == "ctxbuild"} == set()
+    assert {
+        n for n in public if getattr(vars(ctxbuild)[n], "__module__", "") == "ctxbuild"
+    } == set()
 
 
 def test_a_name_that_is_not_exported_is_an_attribute_error():
@@ -74,7 +76,11 @@ def test_a_pack_is_built_and_nothing_but_the_cache_is_written(root):
     assert isinstance(pack, ctxbuild.Pack)
     assert project.root == root
     assert project.targets == ("app", "lost", "tight")
-    assert (pack.target, pack.tokens <= 1000, pack.text.startswith("# app\n")) == ("app", True, True)
+    assert (pack.target, pack.tokens <= 1000, pack.text.startswith("# app\n")) == (
+        "app",
+        True,
+        True,
+    )
     assert [block.unit for block in pack.blocks if block.form == "full"] == ["app.py"]
     assert sorted(path.name for path in root.iterdir()) == [".ctxbuild", "app.py", "ctxfile.toml"]
     assert not (root / ".ctxbuild" / "packs").exists()
@@ -118,10 +124,8 @@ def test_what_cannot_be_built_is_one_error_that_says_what_and_where(root, target
 
 
 def test_a_directory_without_a_ctxfile_and_a_wrong_one_are_errors(tmp_path):
-    with pytest.raises(ctxbuild.CtxbuildError, match="no ctxfile.toml here or above"):
+    with pytest.raises(ctxbuild.CtxbuildError, match=r"no ctxfile\.toml here or above"):
         ctxbuild.load(tmp_path)
     (tmp_path / "ctxfile.toml").write_text("version = 1\nbugdet = 3\n")
-    with pytest.raises(ctxbuild.CtxbuildError, match="ctxfile.toml:2: unknown key 'bugdet'"):
+    with pytest.raises(ctxbuild.CtxbuildError, match=r"ctxfile\.toml:2: unknown key 'bugdet'"):
         ctxbuild.load(tmp_path)
-    with pytest.raises(ctxbuild.CtxbuildError, match="no ctxfile.toml here or above"):
-        ctxbuild.load(tmp_path / "nowhere")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxbuild.source.paths import shown
 from ctxbuild.serve.imports import GraphEdge, GraphNode, ImportGraph
+from ctxbuild.source.paths import shown
 
 _DOT_STYLES = {
     "file": "",

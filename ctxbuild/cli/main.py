@@ -125,9 +125,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _parser(name: str, module: ModuleType) -> ArgumentParser:
-    from argparse import ArgumentParser
-
-    from argparse import HelpFormatter
+    from argparse import ArgumentParser, HelpFormatter
 
     parser = ArgumentParser(
         prog=f"ctxbuild {name}",

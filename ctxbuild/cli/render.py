@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxbuild.source.paths import shown
 from ctxbuild.serve.results import BuildResult, TargetResult
+from ctxbuild.source.paths import shown
 
 
 def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> str:

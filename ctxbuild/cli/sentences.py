@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxbuild.source.paths import shown
 from ctxbuild.serve.why import Absence, Because, Finding, Step
+from ctxbuild.source.paths import shown
 
 _REASONS = {
     "entry": "it is the entry {detail!r}",
@@ -19,6 +19,7 @@ _REASONS = {
     "override": "overridden in {unit}",
     "import": "imported by {unit}",
     "by-name": "the one definition of a name that {unit} uses, by its name alone",
+    "uses": "uses {unit}",
     "member": "a member of {unit}, which the entry uses",
     "encloses": "stands above a member that is shown",
     "named-by": "named in the signature of {unit}",
@@ -30,6 +31,8 @@ _REASONS = {
 _WHYS = {
     "budget": "the budget was spent on what matters more",
     "layer-budget": "the layer's budget was spent on what matters more",
+    "section-share": "the share of its section was spent on what matters more",
+    "no-member": "no member of it is shown",
     "duplicate": "another layer shows it",
 }
 

@@ -23,6 +23,11 @@ _QUESTIONS = 2_000
 _BYTES_PER_QUESTION = 4
 _SMALL = 100_000  # bytes; below, even the worst input is quick
 
+# Queries take hours, and wrongly count, where a tree is deeper than 65,535 nodes.
+_DEEPEST = 10_000
+_STRIDE = 5_000
+_FEW = 20_000  # nodes; a smaller tree is not deep
+
 
 class Source:
     """A text with its bytes, cut by byte offsets.
@@ -63,13 +68,13 @@ def _next_line(start: int, length: int) -> int:
 
 
 def parse(source: Source, grammar: Grammar) -> tuple[Tree | None, Problem | None]:
-    """The syntax tree, or the problem that parsing takes too many steps."""
+    """The syntax tree, or why there is none: too many steps, or too deep a nesting."""
     import tree_sitter
 
     parser = tree_sitter.Parser(grammar.parser)
     data = source.data
     if len(data) < _SMALL:
-        return parser.parse(data), None
+        return _checked(parser.parse(data))
     left = _QUESTIONS + len(data) // _BYTES_PER_QUESTION
 
     def stop(_offset: int, _broken: bool) -> bool:
@@ -84,7 +89,31 @@ def parse(source: Source, grammar: Grammar) -> tuple[Tree | None, Problem | None
         tree = None
     if tree is None or left < 0:
         return None, Problem("timeout", "parsing takes too many steps: kept as text")
+    return _checked(tree)
+
+
+def _checked(tree: Tree) -> tuple[Tree | None, Problem | None]:
+    if _is_deep(tree.root_node):
+        return None, Problem("too-deep", f"nests over {_DEEPEST:,} levels: kept as text")
     return tree, None
+
+
+def _is_deep(root: Node) -> bool:
+    """Whether a tree has a node below `_DEEPEST`.
+
+    Between two nodes of a preorder walk that are a stride apart, no path gets more
+    than a stride deeper: so looking at every `_STRIDE`th node misses nothing that
+    is deeper than both together.
+    """
+    count = root.descendant_count
+    if count < _FEW:
+        return False
+    cursor = root.walk()
+    for index in range(_STRIDE, count, _STRIDE):
+        cursor.goto_descendant(index)
+        if cursor.depth > _DEEPEST:
+            return True
+    return False
 
 
 class Captures:

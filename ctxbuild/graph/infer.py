@@ -43,7 +43,7 @@ class Inference(Calls):
         self.home = home
         self._values: dict[tuple[str, str, str, Type | None], Value | None] = {}
         self._heads: dict[tuple[str, str, str, Type | None], Step] = {}
-        self._bound: dict[str, dict[tuple[str, str], list[Binding]]] = {}
+        self._bound: dict[tuple[str, str, str], tuple[Binding, ...]] = {}
         self._active: set[Binding] = set()
         self._depth = 0
         self._total = _MAX_TOTAL
@@ -115,7 +115,7 @@ class Inference(Calls):
             return Step((), self._super(path, scope, me), "local")
         if path != self.home and not self._is_parameter(path, scope, name):
             # Hardly a local name hides a class, function or module: spare the question for
-            # the bindings of the whole file.
+            # the bindings of the scope.
             found = self._module_name(path, name)
             if found.outcome != "open" and all(each.kind in _GLOBAL for each in found.value):
                 return found
@@ -132,10 +132,9 @@ class Inference(Calls):
         self, path: str, scope: str, prefix: str, value: Value, me: Type | None = None
     ) -> Value:
         """A value and what `isinstance` guards of the same scopes say about it."""
-        bound = self._bindings(path)
         inner = scope
         while inner:
-            for binding in bound.get((inner, prefix), ()):
+            for binding in self._bindings(path, inner, prefix):
                 if binding.kind == "guard":
                     value = union((value, self._binding(path, binding, me)))
             inner = inner.rpartition(".")[0]
@@ -150,7 +149,7 @@ class Inference(Calls):
         if name in BUILTINS:
             return Step((), (external(name),), "external")
         # Elsewhere a name that is neither defined nor imported is not worth the question.
-        bound = self._bindings(path).get(("", name)) if path == self.home else None
+        bound = self._bindings(path, "", name) if path == self.home else None
         if bound:
             return Step((), union(self._binding(path, each, None) for each in bound), "local")
         return NOTHING
@@ -169,7 +168,7 @@ class Inference(Calls):
         if value or path != self.home:
             return value
         scope, _, last_part = name.rpartition(".")
-        bound = self._bindings(path).get((scope, last_part), ())
+        bound = self._bindings(path, scope, last_part)
         return union(self._binding(path, each, None) for each in bound)
 
     def _local(self, path: str, scope: str, name: str, me: Type | None) -> Step | None:
@@ -189,7 +188,7 @@ class Inference(Calls):
             return self.step(
                 tuple(each for index in indices for each in names.imported(path, index))
             )
-        bound = self._bindings(path).get((scope, name), ())
+        bound = self._bindings(path, scope, name)
         if known is None and not bound:
             return None
         values = [known or OPEN, *(self._binding(path, each, me) for each in bound)]
@@ -234,13 +233,11 @@ class Inference(Calls):
             return OPEN
         return (Type("super", path, inner, (), me or Type("instance", path, inner)),)
 
-    def _bindings(self, path: str) -> dict[tuple[str, str], list[Binding]]:
-        if path not in self._bound:
-            grouped: dict[tuple[str, str], list[Binding]] = {}
-            for binding in self.view.bindings(path):
-                grouped.setdefault((binding.scope, binding.target), []).append(binding)
-            self._bound[path] = grouped
-        return self._bound[path]
+    def _bindings(self, path: str, scope: str, target: str) -> tuple[Binding, ...]:
+        key = (path, scope, target)
+        if key not in self._bound:
+            self._bound[key] = self.view.bindings(path, scope, target)
+        return self._bound[key]
 
     def _binding(self, path: str, binding: Binding, me: Type | None) -> Value:
         if binding in self._active:

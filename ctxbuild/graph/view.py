@@ -71,8 +71,8 @@ class View(Protocol):
     def references(self, path: str) -> tuple[Reference, ...]:
         """The references of a file in source order."""
 
-    def bindings(self, path: str) -> tuple[Binding, ...]:
-        """The bindings of a file in source order."""
+    def bindings(self, path: str, scope: str, target: str) -> tuple[Binding, ...]:
+        """What is bound to a target in one scope of a file ("" is the module), in order."""
 
     def definers(self, name: str) -> tuple[tuple[str, str], ...]:
         """(path, qualified name) of every symbol whose last part is `name`, sorted."""

@@ -18,11 +18,13 @@ a method pays for the class header above it, once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 from ctxbuild.model import Candidate, Rung
+from ctxbuild.select.phases import ON_DEMAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def choose(
         offers: in layout order; pinned ones are taken first, in their best form.
         headers: what stands above them.
         available: tokens to spend.
-        shares: section to the largest share of `available` that it may take.
+        shares: section to the largest share that it may take of what phase 0 leaves over.
 
     Returns:
         The rungs. With pinned offers the tokens may exceed `available`: the
@@ -94,19 +96,33 @@ def choose(
     state = _State(offers, headers)
     for pinned in (o for o in offers if o.candidate.pinned):
         state.take(pinned, len(pinned.ladder) - 1)
-    left = {section: int(share * available) for section, share in shares.items()}
-    for step in _steps(offers):
+    left: dict[str, int] = {}
+
+    def bought(step: _Step) -> bool:
         price = state.price(step.offer, step.rung)
         section = step.offer.candidate.section
-        if price <= min(available - state.tokens, left.get(section, available)):
-            state.take(step.offer, step.rung)
-            if section in left:
-                left[section] -= price
+        if price > min(available - state.tokens, left.get(section, available)):
+            return False
+        if not state.is_called_for(step.offer):
+            return False
+        state.take(step.offer, step.rung)
+        if section in left:
+            left[section] -= price
+        return True
+
+    waiting: list[_Step] = []
+    for phase, steps in groupby(_steps(offers), key=lambda step: step.key[0]):
+        waiting += _passed_over(steps, bought)
+        if phase == 0:
+            left = {name: int(share * (available - state.tokens)) for name, share in shares.items()}
+    # What was passed over may have become cheaper: something else pays for its header.
+    while (still := _passed_over(waiting, bought)) != waiting:
+        waiting = still
     return Choice(state.rungs, state.tokens)
 
 
-ON_DEMAND = 1_000
-"""Phase of a rung that is bought only with what needs it above itself."""
+def _passed_over(steps: Iterable[_Step], bought: Callable[[_Step], bool]) -> list[_Step]:
+    return [step for step in steps if not bought(step)]
 
 
 class _Step(NamedTuple):
@@ -157,6 +173,11 @@ class _State:
             closed = [h for h in self._above(each, bought) if self.open[h] == 1 and h not in needed]
             price -= each.costs[bought] + sum(self.headers.costs[header] for header in closed)
         return price
+
+    def is_called_for(self, each: Offer) -> bool:
+        """Whether what it is only shown with is shown, if it needs such a thing."""
+        needs = each.candidate.only_with
+        return not needs or any(unit in self.rungs for unit in needs)
 
     def take(self, each: Offer, rung: int) -> None:
         """Buys a rung in place of the one the candidate had."""

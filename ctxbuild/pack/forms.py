@@ -7,14 +7,18 @@ under a header. A symbol's skeleton is indented to its depth in its class.
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Protocol
 
 from ctxbuild.model import Candidate, Lines, Outline, Rung, Symbol
 from ctxbuild.source.paths import shown
 
 _LISTED_NAMES = 40
+_LONG_SENTENCE = 160
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z])")
 _CALLABLE = frozenset({"function", "method", "property"})
 
 
@@ -53,36 +57,60 @@ def text_of(texts: Texts, candidate: Candidate, rung: Rung, *, hollow: bool = Fa
     if rung.form == "full":
         return indent(texts.body(candidate.path, candidate.symbol), depth)
     found = texts.symbol(candidate.path, candidate.symbol)
-    return "".join(indent(skeleton(each, rung.docstring, hollow=hollow), depth) for each in found)
+    parts = [skeleton(each, rung.docstring, hollow=hollow) for each in found]
+    if candidate.note:
+        parts.insert(0, f"{comment(texts.outline(candidate.path).language)} {candidate.note}\n")
+    return "".join(indent(part, depth) for part in parts)
 
 
 def statements(texts: Texts, candidate: Candidate) -> str:
     """A slice: the header of a definition and the statements that hold its references.
 
-    What is left out between them is `...`, at the margin of what follows.
+    Headers of the blocks that enclose them come along. What is left out is `...`,
+    at the margin of what follows.
     """
     from ctxbuild.facts.statements import statements_at
 
     path = candidate.path
     outline, lines = texts.outline(path), texts.lines(path)
-    wanted = [lines.references[n] for n in candidate.references]
-    start = 0
-    for (name, _), spot in zip(outline.symbols, lines.symbols, strict=True):
-        if name == candidate.symbol:
-            start = spot[0]
-            break
-    text = texts.text(path)
-    rows = text.split("\n")
-    head = [start] if start else []
+    rows = texts.text(path).split("\n")
+    start = next(
+        (
+            spot[0]
+            for (name, _), spot in zip(outline.symbols, lines.symbols, strict=True)
+            if name == candidate.symbol
+        ),
+        0,
+    )
+    wanted = {start} if start else set()
+    for ordinal in candidate.references:
+        wanted |= {lines.references[ordinal], *_enclosing(rows, lines.references[ordinal], start)}
     shown_rows: list[str] = []
     above = 0
-    for first, last in statements_at(text, outline.language, [*head, *wanted]):
+    for first, last in statements_at("\n".join(rows), outline.language, wanted):
         if above and first > above + 1:
-            margin = rows[first - 1][: len(rows[first - 1]) - len(rows[first - 1].lstrip())]
-            shown_rows.append(f"{margin}...")
+            shown_rows.append(f"{' ' * _margin(rows[first - 1])}...")
         shown_rows += rows[first - 1 : last]
         above = last
     return "".join(f"{row}\n" for row in shown_rows)
+
+
+def _enclosing(rows: list[str], line: int, start: int) -> list[int]:
+    """Lines above a line, down to a definition's, that open the blocks it stands in."""
+    found = []
+    margin = _margin(rows[line - 1])
+    for above in range(line - 1, start, -1):
+        row = rows[above - 1]
+        if row.strip() and _margin(row) < margin:
+            margin = _margin(row)
+            if start and margin <= _margin(rows[start - 1]):
+                break
+            found.append(above)
+    return found
+
+
+def _margin(row: str) -> int:
+    return len(row) - len(row.lstrip())
 
 
 def line(texts: Texts, candidate: Candidate, form: str) -> str:
@@ -124,7 +152,7 @@ def skeleton(symbol: Symbol, docstring: str, *, hollow: bool = True) -> str:
     """A definition without its body, at depth 0.
 
     Args:
-        docstring: "none", "first" (its first sentence line) or "full".
+        docstring: "none", "first" (its first sentence) or "full".
         hollow: close a class header with `...`, since no member follows.
     """
     if symbol.kind not in _CALLABLE and symbol.kind != "class":
@@ -145,7 +173,7 @@ def _ends_in_comment(head: str) -> bool:
 
 
 def docstring_text(literal: str, part: str) -> str:
-    """The docstring as a literal, whole or cut to its first line; "" if there is none."""
+    """The docstring as a literal, whole or cut to its first sentence; "" if there is none."""
     if not literal or part in ("", "none"):
         return ""
     if part == "full":
@@ -156,11 +184,19 @@ def docstring_text(literal: str, part: str) -> str:
         return ""
     if not isinstance(value, str):
         return ""
-    first = next((row.strip() for row in value.splitlines() if row.strip()), "")
+    first = first_sentence(value)
     if not first:
         return ""
     quoted = first.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""{quoted[:-1]}\\""""' if quoted.endswith('"') else f'"""{quoted}"""'
+
+
+def first_sentence(docstring: str) -> str:
+    """What a docstring begins with: its first sentence if that is short, else its first line."""
+    rows = [row.strip() for row in docstring.strip().splitlines()]
+    paragraph = " ".join(takewhile(bool, rows))
+    sentence = _SENTENCE_END.split(paragraph, maxsplit=1)[0]
+    return sentence if len(sentence) <= _LONG_SENTENCE else rows[0]
 
 
 def indent(text: str, depth: int) -> str:

@@ -71,6 +71,11 @@ def work(task: tuple[bytes | None, str | None, str]) -> Result:
         by_name.setdefault(name, []).append(place)
     for name, places in by_name.items():
         digests[f"symbol/{name}"] = digest(encode([facts.definitions[i] for i in places]))
+    bound: dict[tuple[str, str], list[Binding]] = {}
+    for binding in facts.bindings:
+        bound.setdefault((binding.scope, binding.target), []).append(binding)
+    for (scope, target), bindings in bound.items():
+        digests[f"bindings/{scope}/{target}"] = digest(encode(bindings))
     for name, flow in facts.flows:
         digests[f"flow/{name}"] = digest(encode(flow))
     return Result({**_parts(facts), "size": b"%d" % size}, digests)
@@ -105,6 +110,15 @@ def _definitions(outline: bytes, definitions: bytes) -> dict[str, tuple[Symbol, 
 @lru_cache(maxsize=4096)
 def _flows(flows: bytes) -> dict[str, Flow]:
     return dict(decoded(flows, tuple[tuple[str, Flow], ...]))
+
+
+@lru_cache(maxsize=4096)
+def _bindings(bindings: bytes) -> dict[tuple[str, str], tuple[Binding, ...]]:
+    found: dict[tuple[str, str], tuple[Binding, ...]] = {}
+    for binding in decoded(bindings, tuple[Binding, ...]):
+        key = (binding.scope, binding.target)
+        found[key] = (*found.get(key, ()), binding)
+    return found
 
 
 def _definers(part: bytes) -> Iterable[tuple[str, str]]:
@@ -174,7 +188,6 @@ class Questions:
         self.references = Facet(
             self.facts, "references", part("references", tuple[Reference, ...], ())
         )
-        self.bindings = Facet(self.facts, "bindings", part("bindings", tuple[Binding, ...], ()))
         self.lines = Facet(self.facts, "lines", part("lines", Lines, Lines()))
         self.problems = Facet(self.facts, "problems", part("problems", tuple[Problem, ...], ()))
         self.size = Facet(self.facts, "size", lambda p: int(p.get("size", b"0")))
@@ -309,8 +322,13 @@ class Asker:
     def references(self, path: str) -> tuple[Reference, ...]:
         return self._ctx.get(self._q.references, path)
 
-    def bindings(self, path: str) -> tuple[Binding, ...]:
-        return self._ctx.get(self._q.bindings, path)
+    def bindings(self, path: str, scope: str, target: str) -> tuple[Binding, ...]:
+        def read(parts: Mapping[str, bytes]) -> tuple[Binding, ...]:
+            if "bindings" not in parts:
+                return ()
+            return _bindings(parts["bindings"]).get((scope, target), ())
+
+        return self._ctx.get(Facet(self._q.facts, f"bindings/{scope}/{target}", read), path)
 
     def definers(self, name: str) -> tuple[tuple[str, str], ...]:
         return self._ctx.postings(self._q.definers, name)

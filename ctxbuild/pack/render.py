@@ -53,7 +53,12 @@ def parts_header(section: str) -> str:
 
 def path_line(path: str, language: str) -> str:
     """What stands above the parts of one file, inside the fence."""
-    return f"{_COMMENT.get(language, '//')} {shown(path)}\n"
+    return f"{comment(language)} {shown(path)}\n"
+
+
+def comment(language: str) -> str:
+    """What begins a comment."""
+    return _COMMENT.get(language, "//")
 
 
 def file_header(path: str, form: str) -> str:

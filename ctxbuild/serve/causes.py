@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ctxbuild.serve.maintenance import read_only
 from ctxbuild.serve.session import cache_directory
 from ctxbuild.stores.state import STATE
 
@@ -47,16 +49,11 @@ def last_causes(ctxfile: Ctxfile, target: str) -> tuple[tuple[Link, ...], ...]:
     if not path.exists():
         return ()
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        with closing(read_only(path)) as connection:
+            chains = [_chain(connection, f"{stage}({target})") for stage in _STAGES]
     except sqlite3.Error:
         return ()
-    try:
-        chains = (_chain(connection, f"{stage}({target})") for stage in _STAGES)
-        return tuple(chain for chain in chains if chain)
-    except sqlite3.DatabaseError:
-        return ()
-    finally:
-        connection.close()
+    return tuple(chain for chain in chains if chain)
 
 
 def _chain(connection: sqlite3.Connection, start: str) -> tuple[Link, ...]:

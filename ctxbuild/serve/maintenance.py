@@ -14,7 +14,7 @@ from ctxbuild.errors import StoreError
 from ctxbuild.serve.session import Session, cache_directory
 from ctxbuild.stores import cachedir
 from ctxbuild.stores.disk import ValueStore
-from ctxbuild.stores.state import STATE
+from ctxbuild.stores.state import FORMAT, STATE
 from ctxbuild.wiring import Workspace
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _PATH_QUERIES = frozenset({"file", "facts", "resolve", "text", "body"})
 def is_cache(directory: Path) -> bool:
     """Whether the directory is labelled as a cache of this version."""
     try:
-        return (directory / "FORMAT").read_text(encoding="utf-8") == cachedir.FORMAT
+        return (directory / "FORMAT").read_text(encoding="utf-8") == FORMAT
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -105,8 +105,24 @@ def _state_counts(path: Path) -> tuple[tuple[tuple[str, int], ...], int, set[byt
 
 
 def read_only(path: Path) -> sqlite3.Connection:
-    """A connection that writes nothing."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    """A connection for reading, also where nothing can be written.
+
+    Raises:
+        sqlite3.Error: it is no database or cannot be read.
+    """
+    uri = path.absolute().as_uri()
+    # Not mode=ro: that would leave the side files of the log behind.
+    connection = sqlite3.connect(f"{uri}?mode=rw", uri=True, timeout=5)
+    try:
+        connection.execute("PRAGMA query_only = 1")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _state_bytes(cache: Path) -> int:

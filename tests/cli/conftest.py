@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +70,11 @@ class Outcome:
     code: int
     out: str
     err: str
+    raw: bytes = field(repr=False)
 
     @property
     def data(self) -> Any:
-        return json.loads(self.out)
+        return json.loads(self.raw)
 
 
 class Shop:
@@ -107,7 +108,7 @@ class Shop:
         except SystemExit as exit_:  # argparse ends like that
             code = int(exit_.code or 0)
         out, err = self._capture.readouterr()
-        return Outcome(code, self._plain(out), self._plain(err))
+        return Outcome(code, self._plain(out), self._plain(err), out)
 
     def _plain(self, data: bytes) -> str:
         text = data.decode().replace(str(self.root), "ROOT")

@@ -97,7 +97,7 @@ def test_a_file_is_packed_without_any_ctxfile(shop):
 
 def test_paths_are_relative_to_the_directory_and_stored_relative_to_the_root(shop):
     built = shop("build", "app.py", "cart.py::Cart.add", "--json", at="shop")
-    assert built.data["targets"][0]["name"] == "app-and-1-more-file"[:14]
+    assert built.data["targets"][0]["name"] == "app-and-1-more"
     pack = (shop.root / ".ctxbuild/packs/app-and-1-more.md").read_text()
     assert "## shop/app.py\n" in pack
 
@@ -125,7 +125,7 @@ def test_the_project_table_of_a_ctxfile_holds_for_files_too(shop):
     assert (shop.root / "here/cart.md").exists()
 
 
-@pytest.mark.parametrize("name", ["läs mig.py", "a[1].py", "__main__.py", ".."[:1] + "/x.pack.py"])
+@pytest.mark.parametrize("name", ["läs mig.py", "a[1].py", "__main__.py", "x.pack.py"])
 def test_odd_file_names_give_names_of_packs_that_are_safe(empty, name):
     empty.write({name: "x = 1\n"})
     built = empty("build", f"./{name}", "--json")
@@ -139,7 +139,10 @@ def test_odd_file_names_give_names_of_packs_that_are_safe(empty, name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("build", "ap"), "ROOT/ctxfile.toml: no target 'ap', did you mean 'app'?: it declares app, notes"),
+        (
+            ("build", "ap"),
+            "ROOT/ctxfile.toml: no target 'ap', did you mean 'app'?: it declares app, notes",
+        ),
         (("build", "shop/carts.py"), "shop/carts.py: no such file, did you mean 'shop/cart.py'?"),
         (("build", "nowhere/x.py"), "nowhere/x.py: no such file"),
         (
@@ -168,7 +171,10 @@ def test_odd_file_names_give_names_of_packs_that_are_safe(empty, name):
             "--budget 0: must be a positive number of tokens",
         ),
         (("build", "-j", "-3"), "-j -3: is negative: give the number of processes"),
-        (("build", "-f", "other.toml"), "ROOT/other.toml: no such file: `ctxbuild init` writes one"),
+        (
+            ("build", "-f", "other.toml"),
+            "ROOT/other.toml: no such file: `ctxbuild init` writes one",
+        ),
     ],
 )
 def test_a_wrong_request_is_one_line_and_code_2(shop, arguments, message):
@@ -182,7 +188,7 @@ def test_a_symbol_that_is_not_there_fails_its_target_and_no_other(shop):
     assert outcome.err == (
         "ctxbuild: shop/cart.py has no symbol 'Cart.adds': did you mean shop/cart.py::Cart.add?\n"
     )
-    assert outcome.out.splitlines()[1].split() == "Cart".split() or "failed" in outcome.out
+    assert outcome.out.splitlines()[1].split()[:2] == ["cart.Cart.adds", "failed"]
 
 
 def test_a_target_that_fails_leaves_the_others_built(shop):
@@ -200,8 +206,10 @@ def test_no_ctxfile_says_what_to_do(empty):
     outcome = empty("build")
     assert (outcome.code, outcome.err) == (
         2,
-        "ctxbuild: no ctxfile.toml here or in a directory above: "
-        "run `ctxbuild init`, or `ctxbuild build FILE` for a single file\n",
+        (
+            "ctxbuild: no ctxfile.toml here or in a directory above: "
+            "run `ctxbuild init`, or `ctxbuild build FILE` for a single file\n"
+        ),
     )
 
 
@@ -211,6 +219,8 @@ def test_a_malformed_ctxfile_is_named_with_its_line(shop):
         outcome = shop(command)
         assert (outcome.code, outcome.err) == (
             2,
-            "ctxbuild: ROOT/ctxfile.toml:9: unknown key 'bugdet' in target 'notes', "
-            "did you mean 'budget'?\n",
+            (
+                "ctxbuild: ROOT/ctxfile.toml:9: unknown key 'bugdet' in target 'notes', "
+                "did you mean 'budget'?\n"
+            ),
         )

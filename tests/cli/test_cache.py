@@ -56,7 +56,7 @@ def test_gc_drops_what_nothing_reaches_and_no_pack_notices(shop):
     assert shop("build", "--json").data["ran"] == ["facts(README.md)", "plan(notes)", "pack(notes)"]
     after = {p.name: p.read_bytes() for p in (shop.root / ".ctxbuild/packs").iterdir()}
     changed = {name for name in before if before[name] != after[name]}
-    assert changed == {"notes.md", "notes.pack.json", "notes.plan.json"}
+    assert changed == {"notes.md", "notes.pack.json"}
     assert shop("cache", "gc").out.startswith("dropped ")
 
 

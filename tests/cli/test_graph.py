@@ -27,12 +27,12 @@ def test_a_path_may_be_relative_to_the_directory(shop):
 
 
 def test_external_and_unresolved_modules_are_marked(shop):
-    shop.edit("shop/app.py", "import json\n", "import json\nfrom shop import nowhere\n")
+    shop.edit("shop/app.py", "import json\n", "import json\nimport shop.nowhere\n")
     assert shop("graph", "shop/app.py", "--depth", "1", "--external").out == (
         "shop/app.py:3 -> json [external]\n"
-        "shop/app.py:5 -> shop/cart.py\n"
         "shop/app.py:4 -> shop.nowhere [unresolved]\n"
-    ) or "shop.nowhere [unresolved]" in shop("graph", "shop/app.py", "--external").out
+        "shop/app.py:5 -> shop/cart.py\n"
+    )
 
 
 def test_json(shop):

@@ -66,8 +66,16 @@ def test_what_is_dropped_stands_in_the_plan_with_its_reason(shop):
     shop.edit("ctxfile.toml", "budget = 1000", "budget = 75")
     rows = shop("show", "app", "--plan").out.splitlines()
     dropped = [row.split() for row in rows if row.startswith("dropped")]
-    assert dropped
-    assert all(row[1:3] == ["-", "-"] and row[-1] == "[budget]" for row in dropped)
+    assert [
+        "dropped",
+        "-",
+        "-",
+        "shop/money.py",
+        "imported",
+        "shop/cart.py",
+        "[section-share]",
+    ] in dropped
+    assert all(row[1:3] == ["-", "-"] and row[-1].endswith("]") for row in dropped)
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,10 @@ class Tree:
         self.asked.add(("references", path))
         return self._of(path).references
 
-    def bindings(self, path: str) -> tuple[Binding, ...]:
-        self.asked.add(("bindings", path))
-        return self._of(path).bindings
+    def bindings(self, path: str, scope: str, target: str) -> tuple[Binding, ...]:
+        self.asked.add(("bindings", path, scope, target))
+        wanted = (scope, target)
+        return tuple(b for b in self._of(path).bindings if (b.scope, b.target) == wanted)
 
     def definers(self, name: str) -> tuple[tuple[str, str], ...]:
         self.asked.add(("definers", name))

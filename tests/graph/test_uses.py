@@ -474,7 +474,7 @@ def test_the_types_of_a_signature_are_found_in_its_own_module(tree):
 def test_a_body_that_is_not_needed_is_not_asked_for(tree):
     view = tree({"main.py": "from lib import connect\nconnect().save()", "lib.py": LIBRARY})
     uses(view, "main.py")
-    assert ("bindings", "lib.py") not in view.asked
+    assert not {each for each in view.asked if each[:2] == ("bindings", "lib.py")}
     assert ("references", "lib.py") not in view.asked
     assert ("outline", "lib.py") not in view.asked
 

@@ -10,8 +10,8 @@ from argparse import ArgumentParser, Namespace
 from ctxbuild.cli import render
 from ctxbuild.cli.console import Console
 from ctxbuild.errors import UsageError
-from ctxbuild.source.paths import shown
 from ctxbuild.serve.doctor import Diagnosis
+from ctxbuild.source.paths import shown
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 

@@ -17,8 +17,8 @@ from ctxbuild.cli.sentences import (
     step_sentence,
     why_sentence,
 )
-from ctxbuild.source.paths import shown
 from ctxbuild.serve.why import Answer, Finding
+from ctxbuild.source.paths import shown
 
 _COLORS = {"kept": "green", "trimmed": "yellow", "dropped": "red"}
 
