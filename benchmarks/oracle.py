@@ -80,7 +80,7 @@ def entries(name: str, most: int) -> list[str]:
 def answers(
     name: str, paths: list[str], workers: int = 1, *, only_cached: bool = False
 ) -> dict[str, list[Answer]]:
-    """jedi's answers per path of a corpus, from the cache where they are.
+    """Jedi's answers per path of a corpus, from the cache where they are.
 
     Args:
         name: of the corpus.

@@ -1,16 +1,17 @@
 """ctxbuild: make for context windows.
 
-    import ctxbuild
+import ctxbuild
 
-    pack = ctxbuild.load(".").build("engine")
-    print(pack.text, pack.tokens)
+pack = ctxbuild.load(".").build("engine")
+print(pack.text, pack.tokens)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ctxbuild.errors import CtxbuildError as CtxbuildError
     from ctxbuild.model import Block as Block
     from ctxbuild.model import Pack as Pack

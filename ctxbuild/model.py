@@ -163,7 +163,7 @@ class Facts:
     """All facts of one file. The engine stores each field as a facet of its own.
 
     Attributes:
-        text: the file as text (UTF-8, `\n` line ends, no BOM), "" for binary.
+        text: the file as text (UTF-8, line feeds, no BOM), "" for binary.
         skeleton: the whole file without bodies.
         bodies: per entry of `Outline.symbols`: its whole source text, dedented.
         definitions: per entry of `Outline.symbols`: the symbol.

@@ -17,12 +17,12 @@ from ctxbuild.facts import language_of
 from ctxbuild.pack.pipeline import Pipeline
 from ctxbuild.pack.questions import Questions
 from ctxbuild.source import scan as scanning
+from ctxbuild.source.scan import Changes
 from ctxbuild.stores.disk import ValueStore
 from ctxbuild.stores.versions import code_of
 
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile
-    from ctxbuild.source.scan import Changes
     from ctxbuild.stores.look import Look
 
 Warn = Callable[[str], None]
@@ -47,8 +47,8 @@ class Workspace:
         seen: Look,
         *,
         workers: int = 0,
-        warn: Warn = lambda line: None,
-        on_event: Callable[[Event], None] = lambda event: None,
+        warn: Warn,
+        on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self.ctxfile = ctxfile
         self.cache = cache
@@ -68,7 +68,7 @@ class Workspace:
             self.fanout,
             on_event,
         )
-        self.apply(seen.changes)
+        self._untold = seen.changes
 
     def scan(self, dirty: list[str] | None = None) -> Changes:
         """Looks at the tree again and tells the engine which inputs may have other values.
@@ -80,7 +80,7 @@ class Workspace:
             SourceError: the root cannot be listed.
         """
         changes = self.look(dirty)
-        self.apply(changes)
+        self.apply()
         return changes
 
     def look(self, dirty: list[str] | None = None) -> Changes:
@@ -94,20 +94,26 @@ class Workspace:
             self.ctxfile.root, scope, self.connection, dirty=dirty, previous=self.snapshot
         )
         self.pipeline.questions.sources = self.snapshot
+        self._untold = Changes(*map(_union, self._untold, changes))
         return changes
 
-    def apply(self, changes: Changes) -> None:
-        """Tells the engine which inputs may have other values after a look."""
-        questions = self.pipeline.questions
+    def apply(self) -> None:
+        """Tells the engine which inputs may have other values after the looks so far.
+
+        Raises:
+            SourceChanged: one of them changed again; look again.
+        """
+        questions, changes = self.pipeline.questions, self._untold
         moved = [*changes.added, *changes.removed]
         touched = [(questions.file, path) for path in (*moved, *changes.modified)]
         touched += [(self.pipeline.config, target.name) for target in self.ctxfile.targets]
         if moved:
             for source in questions.membership:
                 touched += [(source, key) for key in self.database.recorded(source)]
-        if changes:
+        if any(changes):
             self.begin()
         self.database.apply(touched)
+        self._untold = Changes()
 
     def begin(self) -> None:
         """Opens a transaction unless one is open."""
@@ -115,7 +121,14 @@ class Workspace:
             self.connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Makes durable what was computed, together with the digests it rests on."""
+        """Makes durable what was computed, together with the digests it rests on.
+
+        What the engine was not told of must not become the state that the next
+        look compares with: then all since the last commit is undone.
+        """
+        if any(self._untold):
+            self.rollback()
+            return
         if self.connection.in_transaction:
             self.snapshot.save()
         self.database.commit()
@@ -130,6 +143,10 @@ class Workspace:
         self.fanout.close()
         self.values.close()
         self.connection.close()
+
+
+def _union(some: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*some, *more)))
 
 
 def _counter(tokenizer: str) -> Callable[..., list[int]]:

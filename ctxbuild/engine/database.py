@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from ctxbuild.engine.codec import digest, facets_of, pack, short, unpack
 from ctxbuild.engine.events import Cause, Event, Invalidated, Node, Ran, Reused
 from ctxbuild.engine.executor import Fanout
-from ctxbuild.engine.codec import digest, facets_of, pack, short, unpack
 from ctxbuild.engine.query import (
     ABSENT,
     AnyQuery,
@@ -49,33 +49,33 @@ _FLUSH_BYTES = 8_000_000
 class Values(Protocol):
     """Where results are stored: bytes by key; a key may be gone at any time."""
 
-    def get(self, key: bytes) -> bytes | None: ...
+    def get(self, key: bytes) -> bytes | None:
+        """The value of a key, None if it has none (any more)."""
 
-    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]: ...
-
-    def put_many(self, items: Iterable[tuple[bytes, bytes]]) -> None: ...
+    def put_many(self, items: Iterable[tuple[bytes, bytes]]) -> None:
+        """Stores values; what cannot be stored is kept for this run."""
 
 
 class Context:
     """What a running query may ask; every question becomes a dependency."""
 
-    __slots__ = ("_database", "_edges")
+    __slots__ = ("_database", "edges")
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._edges: dict[tuple[int, str], bytes] = {}
+        self.edges: dict[tuple[int, str], bytes] = {}
 
     def get(self, facet: Facet[T], key: str) -> T:
         """The present value of a facet of a query or input."""
-        cell = self._database._fresh(facet.source, key, facet.name)
-        self._edges[cell.id, facet.name] = cell.facets.get(facet.name, ABSENT)
-        return self._database._value(cell, facet)
+        cell = self._database.fresh_cell(facet.source, key, facet.name)
+        self.edges[cell.id, facet.name] = cell.facets.get(facet.name, ABSENT)
+        return self._database.value_of(cell, facet)
 
     def postings(self, index: Index, term: str) -> tuple[tuple[str, str], ...]:
         """(key, item) of each place that mentions a term, sorted."""
-        cell = self._database._fresh_term(index, term)
-        self._edges[cell.id, ""] = cell.facets[""]
-        return tuple(self._database._rows.postings(index.name, term))
+        cell = self._database.fresh_term(index, term)
+        self.edges[cell.id, ""] = cell.facets[""]
+        return tuple(self._database.postings_of(index, term))
 
 
 class Database:
@@ -97,14 +97,14 @@ class Database:
         declared: Iterable[Input | Query | ContentQuery | Index],
         code: str = "",
         fanout: Fanout | None = None,
-        on_event: Callable[[Event], None] = lambda event: None,
+        on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self._rows = Rows(connection)
         self._values = values
         self._by_name = {source.name: source for source in declared}
         self._indexes = [s for s in self._by_name.values() if isinstance(s, Index)]
         self._fanout = fanout or Fanout(1)
-        self._on_event = on_event
+        self._on_event = on_event or _unheard
         self._cells: dict[tuple[str, str], Cell] = {}
         self._by_id: dict[int, Cell] = {}
         self._parts: dict[bytes, Parts] = {}
@@ -112,6 +112,7 @@ class Database:
         self._unwritten: dict[bytes, bytes] = {}
         self._unwritten_bytes = 0
         self._running: list[Node] = []
+        self._durable = True
         self._runs = 0
         self._settled: dict[str, int] = {}
         self._keys: dict[str, tuple[Iterable[str], int]] = {}
@@ -125,10 +126,13 @@ class Database:
 
     def get(self, facet: Facet[T], key: str) -> T:
         """The present value of a facet, brought up to date first."""
-        return self._value(self._fresh(facet.source, key, facet.name), facet)
+        return self.value_of(self.fresh_cell(facet.source, key, facet.name), facet)
 
     def is_fresh(self, query: AnyQuery, key: str) -> bool:
-        """Whether a node is known to be right without looking at anything else."""
+        """Whether a node is known to be right without looking at anything else.
+
+        After an `apply` that is only so once `settle` has run.
+        """
         cell = self._load(query.name, key)
         return cell is not None and not cell.dirty and cell.version == query.version
 
@@ -138,12 +142,16 @@ class Database:
         Inputs that nobody ever asked for are ignored. Indexes in use are brought
         up to date with the next `settle`.
         """
+        touched = list(touched)
         changed = [
             (cell, facets) for source, key in touched for cell, facets in self._reread(source, key)
         ]
+        unknown = any(self._load(source.name, key) is None for source, key in touched)
         self._settled.clear()
         with self.atomic():
             self._accept_code()
+            if changed or unknown:
+                self._rows.set_number("unsettled", 1)
             if changed:
                 self._next_revision()
             for cell, facets in changed:
@@ -167,6 +175,8 @@ class Database:
         for index in self._indexes:
             if index.name in self._asked:
                 self._bring_up(index)
+        if self._rows.number("unsettled"):
+            self._rows.set_number("unsettled", 0)
 
     def recorded(self, source: Input) -> tuple[str, ...]:
         """Every key of an input that some query has asked for, sorted."""
@@ -190,13 +200,11 @@ class Database:
         return {row[0] for row in rows}
 
     def forget(self, query: AnyQuery, keys: Iterable[str]) -> None:
-        """Drops nodes; who depended on them computes them again when needed."""
+        """Drops nodes; who depended on them is computed again when needed."""
         cells = [cell for key in keys if (cell := self._load(query.name, key))]
-        for cell in cells:
-            self._cells.pop((cell.query, cell.key), None)
-            self._by_id.pop(cell.id, None)
         self._rows.forget(cell.id for cell in cells)
-        self._keys.clear()
+        self._cells.clear()
+        self._by_id.clear()
 
     def commit(self) -> None:
         """Makes all that was computed so far durable: values first, then what points to them.
@@ -207,6 +215,10 @@ class Database:
         self._flush()
         if self._rows.connection.in_transaction:
             self._rows.connection.execute("ROLLBACK" if self._torn else "COMMIT")
+
+    def rehearse(self) -> None:
+        """From now on nothing reaches the value store; the caller rolls back the rest."""
+        self._durable = False
 
     def release(self) -> None:
         """Drops values held in memory; what is remembered on disk stays."""
@@ -286,7 +298,8 @@ class Database:
         self._keep(cell)
         return cell
 
-    def _fresh(self, source: AnyQuery | Input, key: str, facet: str) -> Cell:
+    def fresh_cell(self, source: AnyQuery | Input, key: str, facet: str) -> Cell:
+        """The cell of a node, brought up to date."""
         if isinstance(source, Input):
             return self._fresh_input(source, key, facet)
         return self._fresh_query(source, key)
@@ -352,8 +365,8 @@ class Database:
             self._keep(cell)
         source = self._by_name[cell.query]
         if isinstance(source, Index):
-            return self._fresh_term(source, cell.key)
-        return self._fresh(source, cell.key, facet)
+            return self.fresh_term(source, cell.key)
+        return self.fresh_cell(source, cell.key, facet)
 
     def _verified(self, query: AnyQuery, cell: Cell) -> None:
         cell.dirty, cell.verified = 0, self.revision
@@ -448,7 +461,7 @@ class Database:
             if changed or fresh:
                 cell.facets, cell.changed = facets, self.revision
             self._rows.write(cell)
-            edges = [(dep, facet, seen) for (dep, facet), seen in context._edges.items()]
+            edges = [(dep, facet, seen) for (dep, facet), seen in context.edges.items()]
             self._rows.write_edges(cell.id, edges, fresh=fresh)
             if changed:
                 self._mark(cell, changed)
@@ -461,7 +474,7 @@ class Database:
     def _put(self, key: bytes, data: bytes) -> None:
         self._unwritten[key] = data
         self._unwritten_bytes += len(data)
-        if self._unwritten_bytes > _FLUSH_BYTES:
+        if self._durable and self._unwritten_bytes > _FLUSH_BYTES:
             self._flush()
 
     def _flush(self) -> None:
@@ -469,7 +482,7 @@ class Database:
             self._values.put_many(self._unwritten.items())
         self._unwritten, self._unwritten_bytes = {}, 0
 
-    def _value(self, cell: Cell, facet: Facet[T]) -> T:
+    def value_of(self, cell: Cell, facet: Facet[T]) -> T:
         """The decoded value of a facet, kept while the cell's value stays."""
         if isinstance(facet.source, Input):
             return facet.decode({facet.name: facet.source.read(cell.key, facet.name)})
@@ -501,7 +514,8 @@ class Database:
 
     # --- indexes ----------------------------------------------------------------------
 
-    def _fresh_term(self, index: Index, term: str) -> Cell:
+    def fresh_term(self, index: Index, term: str) -> Cell:
+        """The cell of an index's term, after the index is brought up to date."""
         if index.name not in self._asked:
             self._asked.add(index.name)
             self._rows.set_number(f"asked:{index.name}", 1)
@@ -513,6 +527,10 @@ class Database:
             cell.facets = {"": self._posting_digest(index, term)}
             self._rows.write(cell)
         return cell
+
+    def postings_of(self, index: Index, term: str) -> list[tuple[str, str]]:
+        """(key, item) of each place that mentions a term, as the index stands."""
+        return self._rows.postings(index.name, term)
 
     def _posting_digest(self, index: Index, term: str) -> bytes:
         rows = self._rows.postings(index.name, term)
@@ -608,6 +626,10 @@ class Database:
         for result in self._fanout.map(query.work, tasks(), len(keys)):
             key, cell, cause, context, value = waiting.popleft()
             self._finish(query, key, cell, context, result, cause, value)
+
+
+def _unheard(event: Event) -> None:  # the null object of `on_event`
+    """Nobody listens."""
 
 
 def _differing(old: dict[str, bytes], new: dict[str, bytes]) -> list[tuple[str, bytes]]:

@@ -34,6 +34,12 @@ def input_is(connection: sqlite3.Connection, name: str, key: str, value: bytes) 
     return row is not None and unpack_facets(row[0]).get("") == short(value)
 
 
+def is_settled(connection: sqlite3.Connection) -> bool:
+    """Whether every index was brought up to date since inputs last changed."""
+    row = connection.execute("SELECT value FROM engine WHERE name = 'unsettled'").fetchone()
+    return row is None or row[0] == 0
+
+
 def code_is(connection: sqlite3.Connection, code: str) -> bool:
     """Whether the versions of all queries together are those of the last revision."""
     row = connection.execute("SELECT value FROM engine WHERE name = 'code'").fetchone()

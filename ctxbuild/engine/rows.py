@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ctxbuild.engine.codec import digest, pack_facets, unpack_facets
 
@@ -50,7 +51,7 @@ class Cell:
         "version",
     )
 
-    def __init__(self, row: Sequence[object]) -> None:
+    def __init__(self, row: Sequence[Any]) -> None:
         (
             self.id,
             self.query,
@@ -281,10 +282,12 @@ class Rows:
         return {term for term, _ in old ^ pairs}
 
     def forget(self, identities: Iterable[int]) -> None:
-        """Deletes nodes with their edges and postings."""
+        """Deletes nodes with their edges and postings; their dependents must run again."""
         self.begin()
         rows = [(identity,) for identity in identities]
+        rerun = "UPDATE nodes SET dirty = 1, version = ''"
         for statement in (
+            f"{rerun} WHERE id IN (SELECT src FROM edges WHERE dep = ?)",
             "DELETE FROM nodes WHERE id = ?",
             "DELETE FROM edges WHERE src = ?",
             "DELETE FROM postings WHERE source = ?",

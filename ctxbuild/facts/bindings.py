@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Kind = Literal["assign", "with", "for", "guard", "param", "except", "match"]
 
 MOST = 6  # chains kept per binding or flow
+_TARGETS = 50  # names of one tuple of targets that become symbols
 _STEPS = 200  # nodes looked at for one value
 
 
@@ -309,7 +310,9 @@ class Binder:
             if is_name:
                 names = [target]
             elif target.kind_id in self._sequences:
-                names = [node for node in target.named_children if node.kind_id in self._names]
+                names = [
+                    node for node in target.named_children[:_TARGETS] if node.kind_id in self._names
+                ]
             else:
                 continue
             for one in names:

@@ -26,7 +26,8 @@ _SMALL = 100_000  # bytes; below, even the worst input is quick
 # Queries take hours, and wrongly count, where a tree is deeper than 65,535 nodes.
 _DEEPEST = 10_000
 _STRIDE = 5_000
-_FEW = 20_000  # nodes; a smaller tree is not deep
+_FEW = 20_000  # nodes; a smaller tree is quick to query whatever its shape
+_WIDEST = 10_000  # children of an error
 
 
 class Source:
@@ -93,27 +94,32 @@ def parse(source: Source, grammar: Grammar) -> tuple[Tree | None, Problem | None
 
 
 def _checked(tree: Tree) -> tuple[Tree | None, Problem | None]:
-    if _is_deep(tree.root_node):
-        return None, Problem("too-deep", f"nests over {_DEEPEST:,} levels: kept as text")
-    return tree, None
+    problem = _unreadable(tree.root_node)
+    return (None, problem) if problem else (tree, None)
 
 
-def _is_deep(root: Node) -> bool:
-    """Whether a tree has a node below `_DEEPEST`.
+def _unreadable(root: Node) -> Problem | None:
+    """What makes a tree too slow to query: its depth, or what is left of broken code.
 
     Between two nodes of a preorder walk that are a stride apart, no path gets more
-    than a stride deeper: so looking at every `_STRIDE`th node misses nothing that
-    is deeper than both together.
+    than a stride deeper: so every `_STRIDE`th node tells how deep a tree is. Broken
+    code may become one flat node of which each child is compared with all others.
     """
     count = root.descendant_count
     if count < _FEW:
-        return False
+        return None
+    broken = root.has_error
     cursor = root.walk()
     for index in range(_STRIDE, count, _STRIDE):
         cursor.goto_descendant(index)
         if cursor.depth > _DEEPEST:
-            return True
-    return False
+            return Problem("too-deep", f"nests over {_DEEPEST:,} levels: kept as text")
+        while broken and cursor.goto_parent():
+            node = cursor.node
+            if node is not None and node.is_error and node.child_count > _WIDEST:
+                line = node.start_point[0] + 1
+                return Problem("syntax", f"line {line}: does not parse: kept as text")
+    return None
 
 
 class Captures:

@@ -102,7 +102,7 @@ def find_chains(captures: Captures, source: Source, language: Language) -> Chain
         chain = None
         links = 0
         kind: Kind | None = None
-        skip = code == _NAME and end in member_ends or start < dotted_end
+        skip = (code == _NAME and end in member_ends) or start < dotted_end
         mark_end = chain_end = group_end = -1
         while True:
             if code == _NAME:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ctxbuild.facts.decode import LIMIT, decode
+from ctxbuild.facts.decode import LIMIT, PARSED, decode
 from ctxbuild.model import Facts, Lines, Outline, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ctxbuild.facts.bindings import Bound
     from ctxbuild.facts.capture import Source
@@ -32,8 +34,8 @@ def extract(data: bytes, language: str | None) -> Facts:
 
     Returns:
         The facts. Whatever the bytes are, nothing is raised; what is wrong with them is
-        in `problems`. A file over `decode.LIMIT` bytes keeps nothing but its outline's
-        summary. In a file with syntax errors, what is well-formed around them is
+        in `problems`. A file over `decode.PARSED` bytes is kept as text; of one over
+        `decode.LIMIT` bytes nothing is kept but the outline's summary. In a file with syntax errors, what is well-formed around them is
         there; definitions whose own header is broken are left out with their members,
         so that every signature and the skeleton parse.
     """
@@ -43,13 +45,34 @@ def extract(data: bytes, language: str | None) -> Facts:
         outline = Outline(language or "", summary=_text_summary(head))
         return Facts(outline, lines=Lines(total=data.count(b"\n") + 1), problems=(problem,))
     text, problems = decode(data)
+    if language is not None and len(data) > PARSED:
+        problem = Problem("too-large", f"{len(data):,} bytes: over {PARSED:,} kept as text")
+        return _text_only(text, language, (*problems, problem))
     if language is not None:
         from ctxbuild.facts.languages import grammar
 
         loaded = grammar(language)
         if loaded is not None:
-            return _extract(text, loaded, problems)
+            with _without_collection():
+                return _extract(text, loaded, problems)
     return _text_only(text, language or "", problems)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause the garbage collector.
+
+    A query run makes very many short-lived objects and no cycles; the collector
+    would walk them again and again, which doubles the time of a large file.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _text_only(text: str, language: str, problems: tuple[Problem, ...]) -> Facts:

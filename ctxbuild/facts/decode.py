@@ -7,7 +7,8 @@ import re
 
 from ctxbuild.model import Problem
 
-LIMIT = 10_000_000  # bytes; a larger file is neither parsed nor kept
+LIMIT = 10_000_000  # bytes; of a larger file not even the text is kept
+PARSED = 2_000_000  # bytes; a larger file is not parsed: the tree needs a hundred times as much
 _SNIFF = 4096
 _CODING = re.compile(rb"^[ \t\f]*#.{0,200}?coding[:=][ \t]*([-\w.]{1,40})")
 _BLANK = re.compile(rb"^[ \t\f]*(?:#[^\n\r]*)?$")

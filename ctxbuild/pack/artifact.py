@@ -1,4 +1,4 @@
-"""The artifact as JSON: `NAME.pack.json` and `NAME.plan.json`, with lines joined at the last moment."""
+"""The artifact as JSON: `NAME.pack.json` and `NAME.plan.json`, with lines joined at the end."""
 
 from __future__ import annotations
 

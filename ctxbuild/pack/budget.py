@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ctxbuild.errors import BudgetError
 from ctxbuild.model import Block, Candidate, Rung, Verdict
 from ctxbuild.pack import render
-from ctxbuild.pack.fit import ON_DEMAND, Choice, Headers, Offer, choose, offer
+from ctxbuild.pack.fit import Choice, Headers, Offer, choose, offer
 from ctxbuild.pack.forms import Texts, text_of
 from ctxbuild.pack.layout import arrange
 from ctxbuild.pack.tokens import Counter
+from ctxbuild.select.phases import ON_DEMAND
 
 _MAX_ROUNDS = 8
 _SHARES = {"indirect": 0.15}
@@ -47,6 +48,7 @@ class Style:
     languages: Mapping[str, str]
     layout: str = "stable"
     headers: str = "lean"
+    formats: tuple[str, ...] = ("md",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +72,39 @@ def fit(
     Raises:
         BudgetError: pinned candidates, or the title alone, exceed the budget.
     """
-    candidates = _without_repeats(candidates)
+    candidates, repeats = _without_repeats(candidates)
     offers = _offers(candidates, texts, count)
     headers = _headers(offers, style, count)
     slack = 0
     for _ in range(_MAX_ROUNDS):
         choices = _fill(offers, headers, limits, style, slack, count)
         blocks = _blocks(offers, choices, texts, count, style)
-        tokens = count([render.markdown(style.target, blocks, style.headers)])[0]
-        if tokens <= limits.available:
-            verdicts = tuple(_verdict(each, choices, blocks, limits) for each in offers)
-            return Fitted(tuple(blocks), verdicts, tokens)
-        slack += tokens - limits.available
+        counts = count(
+            [render.rendering(f, style.target, blocks, style.headers) for f in style.formats]
+        )
+        if max(counts) <= limits.available:
+            whole = _shown_whole(offers, choices)
+            verdicts = [_verdict(each, choices, whole, limits) for each in offers]
+            verdicts += [_repeated(each) for each in repeats]
+            return Fitted(tuple(blocks), tuple(verdicts), counts[0])
+        slack += max(counts) - limits.available
     raise BudgetError(
         f"target {style.target!r}: nothing fits into {limits.available} tokens",
         "raise its budget, or lower its reserve",
     )
 
 
-def _without_repeats(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The first proposal of a unit stands; a later layer does not show it again."""
-    seen: set[str] = set()
-    kept = []
+def _without_repeats(
+    candidates: Sequence[Candidate],
+) -> tuple[list[Candidate], list[Candidate]]:
+    """The first proposal of every unit, and what later layers propose again."""
+    first: dict[str, Candidate] = {}
+    repeats = []
     for candidate in candidates:
-        if candidate.unit not in seen:
-            seen.add(candidate.unit)
-            kept.append(candidate)
-    return kept
+        known = first.setdefault(candidate.unit, candidate)
+        if known.layer != candidate.layer:
+            repeats.append(candidate)
+    return list(first.values()), repeats
 
 
 def _offers(candidates: Sequence[Candidate], texts: Texts, count: Counter) -> list[Offer]:
@@ -160,7 +168,9 @@ def _fill(
         raise _too_much_pinned(offers, style, sum(pinned.values()), left)
     rungs: dict[str, int] = {}
     owed = sum(pinned.values())
-    for name, each in by_layer.items():
+    for name, offered in by_layer.items():
+        shown = _shown_whole(offers, rungs)
+        each = [o for o in offered if o.candidate.pinned or not _is_part(o.candidate, shown)]
         owed -= pinned[name]
         limit = min(left - owed, limits.layers.get(name, left))
         if pinned[name] > limit:
@@ -169,6 +179,22 @@ def _fill(
         rungs.update(choice.rungs)
         left -= choice.tokens
     return rungs
+
+
+def _shown_whole(offers: Sequence[Offer], rungs: Mapping[str, int]) -> set[str]:
+    """Files that earlier layers show in full."""
+    return {
+        o.candidate.path
+        for o in offers
+        if not o.candidate.symbol
+        and (rung := rungs.get(o.candidate.unit)) is not None
+        and o.ladder[rung].form == "full"
+    }
+
+
+def _is_part(candidate: Candidate, shown: set[str]) -> bool:
+    """Whether a candidate only says something of a file that is shown in full."""
+    return candidate.path in shown and candidate.section != "open"
 
 
 def _pinned(offers: Sequence[Offer], headers: Headers) -> int:
@@ -225,42 +251,38 @@ def _blocks(
     return arrange(chosen, order, style.layers, style.layout)
 
 
-def _verdict(
-    each: Offer, rungs: Mapping[str, int], blocks: Sequence[Block], limits: Limits
-) -> Verdict:
+def _verdict(each: Offer, rungs: Mapping[str, int], whole: set[str], limits: Limits) -> Verdict:
     candidate, rung = each.candidate, rungs.get(each.candidate.unit)
-    costs = tuple((r.form, cost) for r, cost in zip(each.ladder, each.costs, strict=True))
-    why = _why(each, limits)
-    if rung is None:
-        return Verdict(
-            candidate.unit,
-            candidate.layer,
-            "dropped",
-            None,
-            0,
-            costs,
-            candidate.score,
-            candidate.reasons,
-            why,
-        )
     best = rung == len(each.ladder) - 1
     return Verdict(
-        candidate.unit,
-        candidate.layer,
-        "kept" if best else "trimmed",
-        each.ladder[rung].form,
-        each.costs[rung],
-        costs,
-        candidate.score,
-        candidate.reasons,
-        "" if best else why,
+        unit=candidate.unit,
+        layer=candidate.layer,
+        verdict="dropped" if rung is None else "kept" if best else "trimmed",
+        form=None if rung is None else each.ladder[rung].form,
+        tokens=0 if rung is None else each.costs[rung],
+        costs=tuple((r.form, cost) for r, cost in zip(each.ladder, each.costs, strict=True)),
+        score=candidate.score,
+        reasons=candidate.reasons,
+        why="" if best else _why(each, rungs, whole, limits),
     )
 
 
-def _why(each: Offer, limits: Limits) -> str:
+def _repeated(candidate: Candidate) -> Verdict:
+    unit, layer = candidate.unit, candidate.layer
+    reasons, score = candidate.reasons, candidate.score
+    return Verdict(unit, layer, "dropped", None, 0, (), score, reasons, "duplicate")
+
+
+def _why(each: Offer, rungs: Mapping[str, int], whole: set[str], limits: Limits) -> str:
     """What kept a candidate from its best form."""
-    if each.ladder[0].phase >= ON_DEMAND:
-        return "no-member"
-    if each.candidate.section in _SHARES:
+    candidate = each.candidate
+    if candidate.unit not in rungs:
+        if each.ladder[0].phase >= ON_DEMAND:
+            return "no-member"
+        if candidate.only_with and not any(unit in rungs for unit in candidate.only_with):
+            return "not-named"
+        if not candidate.pinned and _is_part(candidate, whole):
+            return "duplicate"
+    if candidate.section in _SHARES:
         return "section-share"
-    return "layer-budget" if each.candidate.layer in limits.layers else "budget"
+    return "layer-budget" if candidate.layer in limits.layers else "budget"

@@ -33,9 +33,9 @@ def encode(value: Any) -> bytes:
     return _encode()(value)
 
 
-def decode(data: bytes, kind: type[T]) -> T:
+def decode(data: bytes, kind: Any) -> Any:
     """The inverse of `encode`."""
-    return cast(T, _decoder(kind)(data))
+    return _decoder(kind)(data)
 
 
 def part(name: str, kind: Any, default: T) -> Callable[[Mapping[str, bytes]], T]:
@@ -43,6 +43,11 @@ def part(name: str, kind: Any, default: T) -> Callable[[Mapping[str, bytes]], T]
 
     def read(parts: Mapping[str, bytes]) -> T:
         data = parts.get(name)
-        return default if data is None else cast(T, _decoder(kind)(data))
+        return default if data is None else cast("T", _decoder(kind)(data))
 
     return read
+
+
+def whole(name: str, kind: type[T]) -> Callable[[Mapping[str, bytes]], T]:
+    """The decoder of a part that a result always has."""
+    return lambda parts: cast("T", decode(parts[name], kind))

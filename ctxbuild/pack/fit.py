@@ -96,7 +96,7 @@ def choose(
     state = _State(offers, headers)
     for pinned in (o for o in offers if o.candidate.pinned):
         state.take(pinned, len(pinned.ladder) - 1)
-    left: dict[str, int] = {}
+    left = _limits(shares, available - state.tokens)
 
     def bought(step: _Step) -> bool:
         price = state.price(step.offer, step.rung)
@@ -114,11 +114,15 @@ def choose(
     for phase, steps in groupby(_steps(offers), key=lambda step: step.key[0]):
         waiting += _passed_over(steps, bought)
         if phase == 0:
-            left = {name: int(share * (available - state.tokens)) for name, share in shares.items()}
+            left = _limits(shares, available - state.tokens)
     # What was passed over may have become cheaper: something else pays for its header.
-    while (still := _passed_over(waiting, bought)) != waiting:
+    while len(still := _passed_over(waiting, bought)) < len(waiting):
         waiting = still
     return Choice(state.rungs, state.tokens)
+
+
+def _limits(shares: Mapping[str, float], tokens: int) -> dict[str, int]:
+    return {section: int(share * tokens) for section, share in shares.items()}
 
 
 def _passed_over(steps: Iterable[_Step], bought: Callable[[_Step], bool]) -> list[_Step]:

@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import Protocol
 
 from ctxbuild.model import Candidate, Lines, Outline, Rung, Symbol
+from ctxbuild.pack.render import comment
 from ctxbuild.source.paths import shown
 
 _LISTED_NAMES = 40
@@ -53,6 +54,8 @@ def text_of(texts: Texts, candidate: Candidate, rung: Rung, *, hollow: bool = Fa
             texts.text(candidate.path) if rung.form == "full" else texts.skeleton(candidate.path)
         )
         return whole if whole.endswith("\n") or not whole else whole + "\n"
+    if candidate.parent and not candidate.unit.startswith(f"{candidate.parent}."):
+        return ""  # bound by the same statement as its parent
     depth = depth_of(texts, candidate.path, candidate.symbol)
     if rung.form == "full":
         return indent(texts.body(candidate.path, candidate.symbol), depth)

@@ -8,14 +8,15 @@ that code which merely moves rewrites `NAME.pack.json` and runs no stage.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxbuild.engine.query import Facet, Input, Query, Result
 from ctxbuild.model import Block, Candidate, OpenName, Pack, Plan
 from ctxbuild.pack import render
-from ctxbuild.pack.codec import decode, encode, part
-from ctxbuild.pack.questions import Asker, Questions
-
+from ctxbuild.pack.asker import Asker
+from ctxbuild.pack.codec import encode, part, whole
+from ctxbuild.pack.questions import Questions
 from ctxbuild.source.ctxfile import declaration
 from ctxbuild.source.paths import shown
 
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     from ctxbuild.engine.database import Context
     from ctxbuild.pack.tokens import Counter
     from ctxbuild.source.ctxfile import Layer, Target
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """What a pack takes from its plan besides the blocks."""
+
+    tokens: int
+    open_names: tuple[OpenName, ...]
+    warnings: tuple[str, ...]
 
 
 class Pipeline:
@@ -55,10 +65,13 @@ class Pipeline:
         self.artifact = Query("artifact", version, self._artifact, stage=False)
         self.saved = Query("saved", version, self._saved, stage=False)
         self._configured = Facet(self.config, "", lambda p: p[""])
-        self.plan_value = Facet(self.plan, "plan", part("plan", Plan, None))
-        self._blocks = Facet(self.plan, "blocks", part("blocks", tuple[Block, ...], ()))
-        self.pack_value = Facet(self.pack, "pack", part("pack", Pack, None))
-        self.files = Facet(self.artifact, "", lambda p: dict(p))
+        self.plan_value = Facet(self.plan, "plan", whole("plan", Plan))
+        self._blocks: Facet[tuple[Block, ...]] = Facet(
+            self.plan, "blocks", part("blocks", tuple[Block, ...], ())
+        )
+        self._rest = Facet(self.plan, "rest", whole("rest", _Rest))
+        self.pack_value = Facet(self.pack, "pack", whole("pack", Pack))
+        self.files = Facet(self.artifact, "", dict)
         self.full_tokens = Facet(self.saved, "", lambda p: int(p[""]))
 
     @property
@@ -67,7 +80,7 @@ class Pipeline:
         queries = (self.plan, self.pack, self.artifact, self.saved)
         return (*self.questions.declared, self.config, *queries)
 
-    def _read_config(self, name: str, facet: str) -> bytes:
+    def _read_config(self, name: str, _facet: str) -> bytes:
         target = self.targets.get(name)
         return declaration(target, self.tokenizer) if target else b""
 
@@ -92,11 +105,12 @@ class Pipeline:
             languages={path: asker.outline(path).language for path in paths},
             layout=target.layout,
             headers=target.headers,
+            formats=target.formats,
         )
         budgets = {layer.name: layer.budget for layer in target.layers if layer.budget}
         limits = Limits(target.budget, target.reserve, budgets)
         fitted = fit(candidates, asker, self._counter(self.tokenizer), limits, style)
-        warnings = _warnings(asker, fitted.blocks)
+        warnings = _warnings(asker, target, fitted.blocks)
         plan = Plan(
             target=name,
             budget=target.budget,
@@ -106,9 +120,9 @@ class Pipeline:
             open_names=tuple(open_names),
             warnings=warnings,
         )
-        rest = encode((fitted.tokens, plan.open_names, warnings))
+        rest = _Rest(fitted.tokens, plan.open_names, warnings)
         return Result(
-            {"plan": encode(plan), "blocks": encode(fitted.blocks), "rest": rest},
+            {"plan": encode(plan), "blocks": encode(fitted.blocks), "rest": encode(rest)},
         )
 
     def _pack(self, ctx: Context, name: str) -> Result:
@@ -117,26 +131,19 @@ class Pipeline:
         ctx.get(self._configured, name)
         target = self.targets[name]
         blocks = ctx.get(self._blocks, name)
-        tokens, open_names, warnings = ctx.get(
-            Facet(
-                self.plan,
-                "rest",
-                part("rest", tuple[int, tuple[OpenName, ...], tuple[str, ...]], None),
-            ),
-            name,
-        )
-        text = render.markdown(name, blocks, target.headers)
+        rest = ctx.get(self._rest, name)
+        text = render.rendering(target.formats[0], name, blocks, target.headers)
         pack = Pack(
             target=name,
             digest=f"sha256:{sha256(text.encode()).hexdigest()}",
             tokenizer=self.tokenizer,
             budget=target.budget,
             reserve=target.reserve,
-            tokens=tokens,
+            tokens=rest.tokens,
             text=text,
             blocks=blocks,
-            open_names=open_names,
-            warnings=warnings,
+            open_names=rest.open_names,
+            warnings=rest.warnings,
         )
         return Result({"pack": encode(pack)})
 
@@ -150,13 +157,13 @@ class Pipeline:
         def lines_of(path: str) -> Any:
             return ctx.get(questions.outline, path), ctx.get(questions.lines, path)
 
+        target = self.targets[name]
         files = {
-            f"{name}.md": pack.text.encode(),
-            f"{name}.pack.json": pack_json(pack, lines_of),
-            f"{name}.plan.json": plan_json(plan, lines_of),
+            f"{name}.{form}": render.rendering(form, name, pack.blocks, target.headers).encode()
+            for form in target.formats
         }
-        if "xml" in self.targets[name].formats:
-            files[f"{name}.xml"] = render.xml(name, pack.blocks).encode()
+        files[f"{name}.pack.json"] = pack_json(pack, lines_of)
+        files[f"{name}.plan.json"] = plan_json(plan, lines_of)
         return Result(files)
 
     def _saved(self, ctx: Context, name: str) -> Result:
@@ -177,11 +184,22 @@ def propose(asker: Asker, layer: Layer) -> tuple[list[Candidate], list[OpenName]
     return entry.candidates(asker, layer)
 
 
-def _warnings(asker: Asker, blocks: tuple[Block, ...]) -> tuple[str, ...]:
-    """One line per problem of a file that the pack shows more of than a line."""
-    paths = dict.fromkeys(b.path for b in blocks if b.form not in render.LINE_FORMS)
+_HIDING = frozenset({"unreadable", "too-large", "too-deep", "timeout"})
+"""Kinds of problems for which a dependency may be no more than a line."""
+
+
+def _warnings(asker: Asker, target: Target, blocks: tuple[Block, ...]) -> tuple[str, ...]:
+    """One line per problem of a file that the pack shows more of than a line, or would."""
+    entries = {layer.name for layer in target.layers if layer.source == "entry"}
+    shows: dict[str, bool] = {}
+    for block in blocks:
+        if block.form not in render.LINE_FORMS:
+            shows[block.path] = True
+        elif block.layer in entries:
+            shows.setdefault(block.path, False)
     return tuple(
         f"{shown(path)}: {problem.kind}: {problem.message}"
-        for path in paths
+        for path, more in shows.items()
         for problem in asker.problems(path)
+        if more or problem.kind in _HIDING
     )

@@ -1,45 +1,45 @@
 """What may be asked of a repository, declared for the engine: from files to facts to edges.
 
-`Questions` declares the inputs and queries over one snapshot; `Asker` puts them
-to a running query's context and is the `View` of the graph and the `Texts` of
-the forms. Every answer goes through the context, so that nothing is read,
-listed or probed without being recorded.
+`Questions` declares the inputs and queries over one snapshot after another;
+`pack/asker.py` puts them to a running query's context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ctxbuild.engine.codec import digest
 from ctxbuild.engine.query import ContentQuery, Facet, Index, Input, Prepared, Query, Result
 from ctxbuild.errors import SourceChanged, SourceError
-from ctxbuild.model import Binding, Facts, Flow, Import, Lines, Outline, Problem, Reference, Symbol
+from ctxbuild.model import Binding, Facts, Import, Lines, Outline, Problem, Reference
 from ctxbuild.pack.codec import decode as decoded
 from ctxbuild.pack.codec import encode, part
 
 if TYPE_CHECKING:
     from ctxbuild.engine.database import Context
-    from ctxbuild.graph.view import Edge
 
 _PYTHON = (".py", ".pyi")
-_MARKS = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
 class Sources(Protocol):
     """The files of one snapshot."""
 
     @property
-    def paths(self) -> tuple[str, ...]: ...
+    def paths(self) -> tuple[str, ...]:
+        """The selected files, sorted."""
 
-    def has(self, path: str) -> bool: ...
+    def has(self, path: str) -> bool:
+        """Whether a file is selected."""
 
-    def has_dir(self, path: str) -> bool: ...
+    def has_dir(self, path: str) -> bool:
+        """Whether some selected file lies below a directory."""
 
-    def digest(self, path: str) -> bytes | None: ...
+    def digest(self, path: str) -> bytes | None:
+        """The digest of a file's content, None if it is not selected."""
 
-    def read(self, path: str) -> bytes: ...
+    def read(self, path: str) -> bytes:
+        """The content of a selected file."""
 
 
 # --- facts as parts ---------------------------------------------------------------------
@@ -99,28 +99,6 @@ def _parts(facts: Facts) -> dict[str, bytes]:
     return parts
 
 
-@lru_cache(maxsize=4096)
-def _definitions(outline: bytes, definitions: bytes) -> dict[str, tuple[Symbol, ...]]:
-    found: dict[str, tuple[Symbol, ...]] = {}
-    for symbol in decoded(definitions, tuple[Symbol, ...]):
-        found[symbol.name] = (*found.get(symbol.name, ()), symbol)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _flows(flows: bytes) -> dict[str, Flow]:
-    return dict(decoded(flows, tuple[tuple[str, Flow], ...]))
-
-
-@lru_cache(maxsize=4096)
-def _bindings(bindings: bytes) -> dict[tuple[str, str], tuple[Binding, ...]]:
-    found: dict[tuple[str, str], tuple[Binding, ...]] = {}
-    for binding in decoded(bindings, tuple[Binding, ...]):
-        key = (binding.scope, binding.target)
-        found[key] = (*found.get(key, ()), binding)
-    return found
-
-
 def _definers(part: bytes) -> Iterable[tuple[str, str]]:
     """Last part of the name to qualified name, for what can be called or reached by attribute."""
     for name, kind in decoded(part, Outline).symbols:
@@ -173,10 +151,10 @@ class Questions:
         self.text = Query("text", versions["facts"], self._text, stage=False)
         self.body = Query("body", versions["facts"], self._body, stage=False)
         self.definers = Index(
-            "definers", self.facts, "outline", _definers, lambda: self._parsed_paths()
+            "definers", self.facts, "outline", _definers, self._parsed_paths
         )
         self.mentions = Index(
-            "mentions", self.facts, "imports", _mentions, lambda: self._parsed_paths()
+            "mentions", self.facts, "imports", _mentions, self._parsed_paths
         )
         self.content = Facet(self.file, "", lambda p: p[""])
         self.exists = Facet(self.file, "exists", lambda p: bool(p["exists"]))
@@ -199,7 +177,15 @@ class Questions:
     def declared(self) -> tuple[Any, ...]:
         """Everything that the engine has to know of."""
         inputs = (self.file, self.directory, self.home, self.glob)
-        return (*inputs, self.facts, self.resolve, self.text, self.body, self.definers, self.mentions)
+        return (
+            *inputs,
+            self.facts,
+            self.resolve,
+            self.text,
+            self.body,
+            self.definers,
+            self.mentions,
+        )
 
     @property
     def membership(self) -> tuple[Input, ...]:
@@ -254,6 +240,7 @@ class Questions:
 
     def _resolve(self, ctx: Context, path: str) -> Result:
         from ctxbuild.graph.resolve import resolve_imports
+        from ctxbuild.pack.asker import Asker
 
         return Result({"": encode(resolve_imports(Asker(self, ctx), path))})
 
@@ -274,91 +261,6 @@ class Questions:
             if symbol == name
         ]
         return Result({"": "".join(pieces).encode()})
-
-
-class Asker:
-    """Puts questions to the context of a running query."""
-
-    def __init__(self, questions: Questions, ctx: Context) -> None:
-        self._q = questions
-        self._ctx = ctx
-
-    def exists(self, path: str) -> bool:
-        return self._ctx.get(self._q.exists, path)
-
-    def is_dir(self, path: str) -> bool:
-        return self._ctx.get(self._q.is_dir, path)
-
-    def homes(self, module: str) -> tuple[str, ...]:
-        return self._ctx.get(self._q.home_list, module)
-
-    def marked(self, directory: str) -> bool:
-        prefix = f"{directory}/" if directory else ""
-        return any([self.exists(prefix + mark) for mark in _MARKS])
-
-    def matching(self, pattern: str) -> tuple[str, ...]:
-        return self._ctx.get(self._q.matches, pattern)
-
-    def imports(self, path: str) -> tuple[Import, ...]:
-        return self._ctx.get(self._q.imports, path)
-
-    def outline(self, path: str) -> Outline:
-        return self._ctx.get(self._q.outline, path)
-
-    def symbol(self, path: str, name: str) -> tuple[Symbol, ...]:
-        def read(parts: Mapping[str, bytes]) -> tuple[Symbol, ...]:
-            if "definitions" not in parts:
-                return ()
-            return _definitions(parts["outline"], parts["definitions"]).get(name, ())
-
-        return self._ctx.get(Facet(self._q.facts, f"symbol/{name}", read), path)
-
-    def flow(self, path: str, name: str) -> Flow:
-        def read(parts: Mapping[str, bytes]) -> Flow:
-            return _flows(parts["flows"]).get(name, Flow()) if "flows" in parts else Flow()
-
-        return self._ctx.get(Facet(self._q.facts, f"flow/{name}", read), path)
-
-    def references(self, path: str) -> tuple[Reference, ...]:
-        return self._ctx.get(self._q.references, path)
-
-    def bindings(self, path: str, scope: str, target: str) -> tuple[Binding, ...]:
-        def read(parts: Mapping[str, bytes]) -> tuple[Binding, ...]:
-            if "bindings" not in parts:
-                return ()
-            return _bindings(parts["bindings"]).get((scope, target), ())
-
-        return self._ctx.get(Facet(self._q.facts, f"bindings/{scope}/{target}", read), path)
-
-    def definers(self, name: str) -> tuple[tuple[str, str], ...]:
-        return self._ctx.postings(self._q.definers, name)
-
-    def mentions(self, name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(path for path, _ in self._ctx.postings(self._q.mentions, name)))
-
-    def resolved(self, path: str) -> tuple[Edge, ...]:
-        return self._ctx.get(Facet(self._q.resolve, "", _edges), path)
-
-    def problems(self, path: str) -> tuple[Problem, ...]:
-        return self._ctx.get(self._q.problems, path)
-
-    def skeleton(self, path: str) -> str:
-        return self._ctx.get(self._q.skeleton, path)
-
-    def text(self, path: str) -> str:
-        return self._ctx.get(self._q.whole_text, path)
-
-    def lines(self, path: str) -> Lines:
-        return self._ctx.get(self._q.lines, path)
-
-    def body(self, path: str, name: str) -> str:
-        return self._ctx.get(self._q.body_text, f"{path}\0{name}")
-
-
-def _edges(parts: Mapping[str, bytes]) -> tuple[Edge, ...]:
-    from ctxbuild.graph.view import Edge
-
-    return decoded(parts[""], tuple[Edge, ...])
 
 
 def _dedent(piece: str, text: bytes, start: int) -> str:

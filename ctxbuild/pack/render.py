@@ -93,6 +93,15 @@ def group_key(block: Block) -> tuple[str, str, str, str]:
     return (block.layer, block.section, block.path, block.form)
 
 
+def rendering(form: str, target: str, blocks: Sequence[Block], headers: str = "lean") -> str:
+    """The pack in a format: "md", "xml" or "json"."""
+    if form == "xml":
+        return xml(target, blocks)
+    if form == "json":
+        return json_text(target, blocks)
+    return markdown(target, blocks, headers)
+
+
 def markdown(target: str, blocks: Sequence[Block], headers: str = "lean") -> str:
     """The pack as Markdown.
 
@@ -138,13 +147,14 @@ def _full(number: int, block: Block) -> str:
     return head + before + block.text + after
 
 
-_XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_XML_ATTRIBUTE = {**_XML, '"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
+_Table = dict[str, str | int | None]
+_XML: _Table = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_XML_ATTRIBUTE: _Table = {**_XML, '"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
 # XML 1.0 has no way to write these characters, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _escape(text: str, table: dict[str, str]) -> str:
+def _escape(text: str, table: _Table) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text).translate(str.maketrans(table))
 
 
@@ -166,3 +176,20 @@ def _xml_lines(target: str, blocks: Sequence[Block]) -> Iterator[str]:
             form = "parts" if each[0].symbol else each[0].form
             yield f'<file path="{_escape(path, _XML_ATTRIBUTE)}" form="{form}">\n{text}</file>\n'
     yield "</pack>\n"
+
+
+def json_text(target: str, blocks: Sequence[Block]) -> str:
+    """The pack as JSON for a model: parts in order, each with its path, form and text."""
+    import orjson
+
+    parts: list[dict[str, str]] = []
+    for run in groups(blocks):
+        if group_key(run[0])[3] == "list":
+            parts.append({"list": run[0].section, "text": "".join(b.text for b in run)})
+            continue
+        for path, same in groupby(run, key=lambda block: block.path):
+            each = list(same)
+            form = "parts" if each[0].symbol else each[0].form
+            parts.append({"path": path, "form": form, "text": "".join(b.text for b in each)})
+    data = {"target": target, "parts": parts}
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Protocol
 
 from ctxbuild.graph.uses import uses
 from ctxbuild.graph.view import View
 from ctxbuild.model import Candidate, Reason, Rung
+from ctxbuild.select.phases import ON_DEMAND
 
 Unit = tuple[str, str]
-
-ON_DEMAND = 1_000
-"""Phase of a class header that is only there to stand above a member."""
 
 _MOST_FILES = 120
 """Files that are looked at per step; what is beyond them is listed by its path alone."""
@@ -77,7 +76,11 @@ def candidates(
     known = {path for path, _ in entries}
     targets: set[Unit] = set(entries)
     for step in range(1, max(steps, 1 if tests else 0) + 1):
-        sites = [site for path in _importers(view, targets, known) for site in _sites(view, path, targets, step)]
+        sites = [
+            site
+            for path in _importers(view, targets, known)
+            for site in _sites(view, path, targets, step)
+        ]
         for site in sites:
             section = "tests" if is_test(site.path) else "dependents"
             if (section == "tests" and tests) or (section == "dependents" and step <= steps):
@@ -97,7 +100,8 @@ def _importers(view: Mentions, targets: set[Unit], known: set[str]) -> list[str]
         if symbol:
             names.add(symbol.partition(".")[0])
         else:
-            names |= {n for n, kind in view.outline(path).symbols if "." not in n and kind != "variable"}
+            symbols = view.outline(path).symbols
+            names |= {name for name, kind in symbols if "." not in name and kind != "variable"}
     found = {path for name in sorted(names) for path in view.mentions(name)} - known
     return sorted(found, key=lambda path: (-_shared(path, targets), path))[:_MOST_FILES]
 
@@ -108,22 +112,19 @@ def _shared(path: str, targets: set[Unit]) -> int:
     best = 0
     for target, _ in targets:
         pairs = zip(folders, target.split("/")[:-1], strict=False)
-        same = 0
-        for mine, theirs in pairs:
-            if mine != theirs:
-                break
-            same += 1
-        best = max(best, same)
+        best = max(best, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
     return best
 
 
 def _sites(view: Mentions, path: str, targets: set[Unit], step: int) -> list[Site]:
+    """Where a file uses a target: what it merely imports is no use."""
     wanted = {target for target, symbol in targets if not symbol}
     references = view.references(path)
     by_scope: dict[str, dict[int, Unit]] = {}
     for use in uses(view, path).used:
         hit = (use.path in wanted and use.name) or any(
-            use.path == target and symbol and _inside(use.name, symbol) for target, symbol in targets
+            use.path == target and symbol and _inside(use.name, symbol)
+            for target, symbol in targets
         )
         if not hit or not use.certain:
             continue
@@ -148,13 +149,18 @@ def _definition(view: Mentions, path: str, scope: str) -> str:
     return scope
 
 
+def _unit(path: str, symbol: str, section: str) -> str:
+    """Not the unit of the definition itself, which may be shown as a dependency besides."""
+    return f"{path}::{symbol}#{section}" if symbol else f"{path}#{section}"
+
+
 def _headers(view: Mentions, layer: str, site: Site, section: str) -> Iterator[Candidate]:
     """The classes around a site, shown only above it; `pack/budget.py` drops repeats."""
     above = site.scope.rpartition(".")[0]
     while above:
         outer = above.rpartition(".")[0]
         yield Candidate(
-            unit=f"{site.path}::{above}",
+            unit=_unit(site.path, above, section),
             path=site.path,
             symbol=above,
             layer=layer,
@@ -163,22 +169,21 @@ def _headers(view: Mentions, layer: str, site: Site, section: str) -> Iterator[C
             ladder=(Rung("skeleton", "none", ON_DEMAND),),
             score=0.1,
             reasons=(Reason("encloses", f"{site.path}::{site.scope}"),),
-            parent=f"{site.path}::{outer}" if outer else "",
+            parent=_unit(site.path, outer, section) if outer else "",
         )
         above = outer
 
 
 def _position(view: Mentions, path: str, name: str) -> int:
     symbols = view.outline(path).symbols
-    return next((place for place, (symbol, _) in enumerate(symbols) if symbol == name), 0)
+    return next((place for place, (symbol, _) in enumerate(symbols) if symbol == name), -1)
 
 
 def _candidate(view: Mentions, layer: str, site: Site, section: str, phase: int) -> Candidate:
-    unit = f"{site.path}::{site.scope}" if site.scope else f"{site.path}#uses"
     above = site.scope.rpartition(".")[0]
     used = f"{site.used[0]}::{site.used[1]}"
     return Candidate(
-        unit=unit,
+        unit=_unit(site.path, site.scope, section),
         path=site.path,
         symbol=site.scope or "(module)",
         layer=layer,
@@ -187,8 +192,9 @@ def _candidate(view: Mentions, layer: str, site: Site, section: str, phase: int)
         ladder=(Rung("name", "", phase, 0.2), Rung("slice", "", phase, 1.0)),
         score=round(0.5 / site.step, 2),
         reasons=tuple(
-            Reason("uses", used, (site.path, "reference", ordinal)) for ordinal in site.references[:4]
+            Reason("uses", used, (site.path, "reference", ordinal))
+            for ordinal in site.references[:4]
         ),
-        parent=f"{site.path}::{above}" if above else "",
+        parent=_unit(site.path, above, section) if above else "",
         references=site.references,
     )

@@ -126,21 +126,47 @@ class Used:
         for entry in self._entries.values():
             for name in entry.focus:
                 found[entry.path, name] = self._focus(entry, name)
-            for candidate in self._around(entry):
-                found.setdefault((candidate.path, candidate.symbol), candidate)
+            for unit in self._around(entry):
+                found.setdefault(unit, self._beside(unit))
+        for unit in list(found):
+            if first := self._statement(unit):
+                found.setdefault(first, self._header(first))
+                found[unit] = replace(found[unit], parent="::".join(first))
         for path, name in list(found):
             above = name.rpartition(".")[0]
             while above:
-                found.setdefault((path, above), self._header(path, above))
+                found.setdefault((path, above), self._header((path, above)))
                 above = above.rpartition(".")[0]
         self._shown = found
         return list(found.values())
+
+    def _statement(self, unit: Unit) -> Unit | None:
+        """The first name that the statement of a name binds, if that is another one."""
+        path, name = unit
+        symbols = self._view.outline(path).symbols
+        place = self._position(path, name)
+        if not symbols or symbols[place][1] in _DEFINITION:
+            return None
+        text = self._signature(path, name)
+        first = place
+        while first and self._binds(path, symbols[first - 1], text):
+            first -= 1
+        return (path, symbols[first][0]) if symbols[first][0] != name else None
+
+    def _binds(self, path: str, symbol: tuple[str, str], text: str) -> bool:
+        name, kind = symbol
+        return kind not in _DEFINITION and self._signature(path, name) == text
+
+    def _signature(self, path: str, name: str) -> str:
+        return next((symbol.signature for symbol in self._view.symbol(path, name)), "")
 
     def _used(self, unit: Unit) -> Candidate:
         reasons = self._reasons[unit]
         if unit in self._certain:
             score = round(min(1.0, 0.6 + 0.1 * len(reasons)), 2)
-            return self._candidate(unit, self._ladder(unit, SIGNATURE, len(reasons)), score, reasons)
+            return self._candidate(
+                unit, self._ladder(unit, SIGNATURE, len(reasons)), score, reasons
+            )
         if several := self._several.get(unit):
             rungs = (Rung("skeleton", "none", ONE_OF_SEVERAL),)
             return self._candidate(unit, rungs, 0.1, reasons, note=f"[AMBIGUOUS {several}]")
@@ -173,22 +199,19 @@ class Used:
         candidate = self._candidate((entry.path, name), rungs, 1.0, reasons)
         return replace(candidate, pinned=self._layer.pin)
 
-    def _around(self, entry: Entry) -> Iterator[Candidate]:
-        """The rest of a focus's file; a statement that binds several names counts once."""
-        above = ""
-        for name, kind in self._view.outline(entry.path).symbols if entry.focus else ():
-            statement = ""
-            if kind not in _DEFINITION:
-                statement = self._view.symbol(entry.path, name)[0].signature
-            if not entry.covers(name) and not (statement and statement == above):
-                unit = (entry.path, name)
-                reasons = [Reason("around", entry.path)]
-                yield self._candidate(unit, self._ladder(unit, AROUND, 1), 0.3, reasons)
-            above = statement
+    def _around(self, entry: Entry) -> Iterator[Unit]:
+        """The rest of a focus's file."""
+        for name, _ in self._view.outline(entry.path).symbols if entry.focus else ():
+            if not entry.covers(name):
+                yield entry.path, name
 
-    def _header(self, path: str, name: str) -> Candidate:
+    def _beside(self, unit: Unit) -> Candidate:
+        reasons = [Reason("around", unit[0])]
+        return self._candidate(unit, self._ladder(unit, AROUND, 1), 0.3, reasons)
+
+    def _header(self, unit: Unit) -> Candidate:
         rungs = (Rung("skeleton", "none", ON_DEMAND),)
-        return self._candidate((path, name), rungs, 0.3, [Reason("encloses")])
+        return self._candidate(unit, rungs, 0.3, [Reason("encloses")])
 
     def _candidate(
         self,
@@ -216,10 +239,12 @@ class Used:
 
     def _ladder(self, unit: Unit, phase: int, uses: int) -> tuple[Rung, ...]:
         """Bare signature, then as much docstring as the policy allows, then the body."""
+        found = self._view.symbol(*unit)
         worth = 1.0 + min(uses, 4) / 4
+        if not any(symbol.kind in _DEFINITION for symbol in found):
+            worth /= 2  # a name with its value says less than a signature
         rungs = [Rung("skeleton", "none", phase, worth)]
         policy = self._layer.docstrings
-        found = self._view.symbol(*unit)
         if any(symbol.docstring for symbol in found):
             if policy in ("first", "auto"):
                 rungs.append(Rung("skeleton", "first", max(phase, FIRST_LINE), worth + 1))

@@ -13,7 +13,7 @@ from ctxbuild.engine import probe
 from ctxbuild.serve.results import BuildResult, TargetResult
 from ctxbuild.source.ctxfile import declaration
 from ctxbuild.stores.look import Look, look
-from ctxbuild.stores.state import FORMAT
+from ctxbuild.stores.state import FORMAT, STATE_FAILURES
 from ctxbuild.stores.versions import code_of
 
 if TYPE_CHECKING:
@@ -46,10 +46,16 @@ def quick_build(
     cache = os.path.join(ctxfile.root, ctxfile.project.cache)
     if not _is_ours(cache):
         return None, None
-    seen = look(ctxfile, cache, warnings.append, persistent=os.access(cache, os.W_OK))
+    try:
+        seen = look(ctxfile, cache, warnings.append, persistent=os.access(cache, os.W_OK))
+    except STATE_FAILURES:
+        return None, None
     warnings.extend(line for line in seen.snapshot.warnings if line not in warnings)
     try:
         results = fresh_results(seen, ctxfile, wanted)
+    except STATE_FAILURES:
+        seen.connection.close()
+        return None, None
     except BaseException:
         seen.connection.close()
         raise
@@ -84,6 +90,8 @@ def fresh_results(seen: Look, ctxfile: Ctxfile, names: list[str]) -> list[Target
         return None
     if not probe.code_is(seen.connection, code_of(seen.versions)):
         return None
+    if not probe.is_settled(seen.connection):
+        return None
     results = []
     for name in names:
         if not _is_fresh(seen, ctxfile, name):
@@ -110,9 +118,7 @@ def _is_fresh(seen: Look, ctxfile: Ctxfile, name: str) -> bool:
 
 def outputs_intact(connection: sqlite3.Connection, out: str, name: str) -> bool:
     """Whether a target's files stand in the output directory as they were written."""
-    rows = connection.execute(
-        "SELECT path, stat FROM outputs WHERE target = ?", (name,)
-    ).fetchall()
+    rows = connection.execute("SELECT path, stat FROM outputs WHERE target = ?", (name,)).fetchall()
     here = [(path, stat) for path, stat in rows if os.path.dirname(path) == out]
     return bool(here) and all(stat_line(path) == stat for path, stat in here)
 

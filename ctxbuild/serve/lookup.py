@@ -11,7 +11,7 @@ from typing import TypeVar
 from ctxbuild.engine.database import Context
 from ctxbuild.errors import SourceChanged
 from ctxbuild.model import Lines, Outline
-from ctxbuild.pack.questions import Asker
+from ctxbuild.pack.asker import Asker
 from ctxbuild.serve.session import Session
 from ctxbuild.wiring import Workspace
 

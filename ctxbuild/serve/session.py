@@ -15,13 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ctxbuild.errors import CtxbuildError, SourceChanged, SourceError
+from ctxbuild.errors import CtxbuildError, SourceChanged, SourceError, StoreError, UsageError
 from ctxbuild.serve.fresh import fresh_build, fresh_results, named, stat_line
 from ctxbuild.serve.results import BuildResult, TargetResult
 from ctxbuild.stores import cachedir
+from ctxbuild.stores.atomic import cannot_write
 from ctxbuild.stores.look import Look, data_version, look
+from ctxbuild.stores.state import STATE, STATE_FAILURES, is_busy, is_damage, remove_state
 
 if TYPE_CHECKING:
+    from ctxbuild.engine.database import Database
     from ctxbuild.engine.events import Event
     from ctxbuild.model import Pack, Plan
     from ctxbuild.source.ctxfile import Ctxfile
@@ -51,9 +54,10 @@ class Session:
         ctxfile: Ctxfile,
         *,
         workers: int = 0,
-        on_event: OnEvent = lambda event: None,
+        on_event: OnEvent | None = None,
         on_wait: Callable[[], None] | None = None,
     ) -> None:
+        _refuse_odd_root(ctxfile.root)
         self.ctxfile = ctxfile
         self.cache = cache_directory(ctxfile)
         self.out = Path(ctxfile.root, ctxfile.project.out)
@@ -81,8 +85,12 @@ class Session:
             UnknownTarget: a name that the ctxfile does not have.
             SourceError: the root cannot be listed.
         """
-        started = time.perf_counter()
         wanted = named(self.ctxfile, names)
+        return self._recovering(lambda seen: self._build_once(wanted, seen, dry=dry), seen)
+
+    def _build_once(self, wanted: list[str], seen: Look | None, *, dry: bool) -> BuildResult:
+        started = time.perf_counter()
+        self.events.clear()
         seen = seen or self._look()
         try:
             fresh = fresh_results(seen, self.ctxfile, wanted)
@@ -103,9 +111,12 @@ class Session:
             UnknownTarget, BudgetError, EntryError: the target cannot be built.
         """
         named(self.ctxfile, [name])
+        return self._recovering(lambda _: self._artifact(name))
+
+    def _artifact(self, name: str) -> tuple[Pack, Plan, dict[str, bytes]]:
         with self._locked() as workspace:
             pipeline, database = workspace.pipeline, workspace.database
-            files = self._retrying(workspace, lambda: database.get(pipeline.files, name))
+            files = self._retrying(workspace, lambda: _settled(database).get(pipeline.files, name))
             pack = database.get(pipeline.pack_value, name)
             plan = database.get(pipeline.plan_value, name)
             self._commit(workspace)
@@ -113,15 +124,56 @@ class Session:
 
     @contextmanager
     def asking(self) -> Iterator[Workspace]:
-        """The scanned workspace, for look-ups; what they compute is kept."""
-        with self._locked() as workspace:
-            yield workspace
-            self._commit(workspace)
+        """The scanned workspace, for look-ups; what they compute is kept.
+
+        Raises:
+            StoreError: the state database failed; another attempt does without it.
+        """
+        try:
+            with self._locked() as workspace:
+                self._retrying(workspace, workspace.database.settle)
+                yield workspace
+                self._commit(workspace)
+        except STATE_FAILURES as error:
+            self._give_up_state(error)
+            raise StoreError(self.warnings[-1], "run the command again") from error
 
     def warn(self, line: str) -> None:
         """Keeps a warning, each once."""
         if line not in self.warnings:
             self.warnings.append(line)
+
+    # --- a state database that fails --------------------------------------------------------
+
+    def _recovering(self, ask: Callable[[Look | None], T], seen: Look | None = None) -> T:
+        """Asks once more when the state database turns out to be damaged or out of reach."""
+        try:
+            return ask(seen)
+        except STATE_FAILURES as error:
+            self._give_up_state(error)
+        return ask(None)
+
+    def _give_up_state(self, error: Exception) -> None:
+        """Starts a damaged state database anew; does without one that cannot be written.
+
+        Raises:
+            StoreError: another process holds it.
+        """
+        path = self.cache / STATE
+        if is_busy(error):
+            raise StoreError(
+                f"{path}: another process keeps it locked", "wait for it to end, or stop it"
+            ) from error
+        if is_damage(error) and self._persistent:
+            with cachedir.locked(self.cache, on_wait=self._on_wait):
+                try:
+                    remove_state(self.cache)
+                    self.warn(f"{path}: was damaged ({error}) and has been started anew")
+                    return
+                except OSError as refusal:
+                    self.warn(str(cannot_write(path, refusal)))
+        self._persistent = False
+        self.warn(f"{path}: cannot be used ({error}); this run keeps its state in memory")
 
     # --- opening --------------------------------------------------------------------------
 
@@ -161,6 +213,7 @@ class Session:
                 on_event=self._note,
             )
             try:
+                self._retrying(workspace, workspace.apply)
                 yield workspace
             except KeyboardInterrupt:
                 workspace.commit()
@@ -177,7 +230,8 @@ class Session:
 
     def _note(self, event: Event) -> None:
         self.events.append(event)
-        self._on_event(event)
+        if self._on_event is not None:
+            self._on_event(event)
 
     def _commit(self, workspace: Workspace) -> None:
         workspace.begin()
@@ -188,8 +242,9 @@ class Session:
     def _build_all(
         self, workspace: Workspace, names: list[str], *, dry: bool
     ) -> list[TargetResult]:
-        self.events.clear()
         results = []
+        if dry:
+            workspace.database.rehearse()
         try:
             for name in names:
                 results.append(self._build(workspace, name, dry=dry))
@@ -205,7 +260,7 @@ class Session:
         target = self.ctxfile.target(name)
         pipeline, database = workspace.pipeline, workspace.database
         try:
-            files = self._retrying(workspace, lambda: database.get(pipeline.files, name))
+            files = self._retrying(workspace, lambda: _settled(database).get(pipeline.files, name))
             full = database.get(pipeline.full_tokens, name)
             pack = database.get(pipeline.pack_value, name)
             written = [] if dry else self._write(workspace, name, files)
@@ -240,15 +295,16 @@ class Session:
 
     def _retrying(self, workspace: Workspace, ask: Callable[[], T]) -> T:
         """Asks again after a new scan when a file changed under our hands."""
+        path = ""
         for _ in range(_RESCANS):
             try:
-                workspace.database.settle()
+                if path:
+                    workspace.scan()
                 return ask()
             except SourceChanged as changed:
-                last = changed
-                workspace.scan()
+                path = changed.path
         raise SourceError(
-            f"{last.path}: changes faster than it can be read", "build again when it is quiet"
+            f"{path}: changes faster than it can be read", "build again when it is quiet"
         )
 
     def _ran(self, since: int) -> tuple[str, ...]:
@@ -286,6 +342,19 @@ class Session:
         workspace.connection.execute(
             "REPLACE INTO results VALUES (?, ?)", (result.name, json.dumps(result.data()))
         )
+
+
+def _refuse_odd_root(root: str) -> None:
+    try:
+        root.encode()
+    except UnicodeEncodeError as error:
+        shown = root.encode("utf-8", "backslashreplace").decode()
+        raise UsageError(f"{shown}: the path is not UTF-8", "rename the directory") from error
+
+
+def _settled(database: Database) -> Database:
+    database.settle()
+    return database
 
 
 def cache_directory(ctxfile: Ctxfile) -> Path:

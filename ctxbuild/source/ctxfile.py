@@ -26,7 +26,7 @@ class Layer(NamedTuple):
         budget: most tokens it may have, None for what its target has left.
         pin: nothing of it is dropped or shortened.
         form: how much of each file is shown at best; None for `entry`.
-        docstrings, dependents, tests, bodies: for `entry`; the target's values unless it has its own.
+        docstrings, dependents, tests, bodies: for `entry`; the target's unless it has its own.
     """
 
     name: str

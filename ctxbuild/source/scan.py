@@ -33,7 +33,8 @@ class Changes(NamedTuple):
     Attributes:
         added: selected now and not before.
         removed: selected before and not now.
-        modified: the digest was known and is another now, or the file cannot be read.
+        modified: the digest was known and is another now, or the file cannot or
+            could not be read.
     """
 
     added: tuple[str, ...] = ()
@@ -163,6 +164,7 @@ class Snapshot:
                 data = file.read()
                 st = os.fstat(file.fileno())
         except PermissionError as error:
+            self._note_unreadable(path)
             raise SourceError(
                 f"{path}: no permission to read it", "change its mode, or list it in .ctxignore"
             ) from error
@@ -173,6 +175,7 @@ class Snapshot:
 
             if error.errno == errno.ELOOP:
                 raise SourceChanged(path) from error
+            self._note_unreadable(path)
             raise SourceError(f"{path}: cannot be read: {error.strerror}") from error
         if rows.file_stat(st) != expected or len(data) != expected[0]:
             raise SourceChanged(path)
@@ -257,6 +260,15 @@ class Snapshot:
         self._gone = sorted({*self._gone, *(p for p in previous._gone if p not in here)})
         if same_paths:
             self._paths, self._above = previous._paths, previous._above
+
+    def _note_unreadable(self, path: str) -> None:
+        """Lets the next scan report it as modified: what forbids reading may leave no trace."""
+        import json
+
+        noted = self._head.get("unreadable", [])
+        if path not in noted:
+            self._head["unreadable"] = sorted([*noted, path])
+            self._state = json.dumps(self._head, sort_keys=True)
 
     def _find(self, path: str) -> tuple[Directory, int] | None:
         above, _, name = path.rpartition("/")
@@ -351,6 +363,10 @@ def scan(
     )
     if previous is not None:
         snapshot._follow(previous, same_paths=not (changes.added or changes.removed))
+    again = {path for path in before.get("unreadable", ()) if snapshot.has(path)}
+    if again.difference(changes.added, changes.modified):
+        modified = again.union(changes.modified).difference(changes.added)
+        changes = changes._replace(modified=tuple(sorted(modified)))
     return snapshot, changes
 
 

@@ -137,7 +137,7 @@ class Walk:
             row = self.found.get(start)
             if row is None or start in visited or start not in self._old:
                 continue
-            dirt = any(start == path or start.startswith(path + "/") for path in self._subtrees)
+            dirt = any(above in self._subtrees for above in _and_above(start))
             visited |= self._visit(start, anew=False, tracked_only=row.tracked_only, dirt=dirt)
 
     def _visit(self, start: str, anew: bool, tracked_only: bool, dirt: bool) -> set[str]:
@@ -414,6 +414,14 @@ def _rules_of(row: Directory) -> tuple[list[str], list[bytes | None]]:
         return [], []
     start = len(row.names) - row.rules
     return row.names[start:], [row.digest_at(p) for p in range(start, len(row.names))]
+
+
+def _and_above(path: str) -> Iterator[str]:
+    """A path and every directory above it."""
+    yield path
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _dirt(dirty: Iterable[str] | None) -> tuple[set[str] | None, set[str]]:

@@ -10,6 +10,8 @@ from typing import Final
 
 from ctxbuild.errors import StoreError
 
+_PREFIX: Final = ".ctxbuild-"
+_SUFFIX: Final = ".tmp"
 _HINTS: Final = {
     errno.ENOSPC: ("no space left on the disk", "free some space and build again"),
     errno.EDQUOT: ("the disk quota is used up", "free some space and build again"),
@@ -49,6 +51,11 @@ def write_if_changed(path: Path, data: bytes) -> bool:
     return True
 
 
+def is_temporary(name: str) -> bool:
+    """Whether it is the name of a file that a killed writer left behind."""
+    return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+
+
 def cannot_write(path: Path, error: OSError) -> StoreError:
     """The StoreError that says why a path cannot be written."""
     what, hint = _HINTS.get(error.errno or 0, (error.strerror or str(error), "write elsewhere"))
@@ -73,7 +80,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 def _replace(path: Path, data: bytes) -> None:
     # Not tempfile: its files have mode 0600, and here the umask shall decide.
-    temp = path.parent / f".ctxbuild-{os.getpid()}-{os.urandom(6).hex()}.tmp"
+    temp = path.parent / f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(temp, flags, 0o666), "wb") as file:

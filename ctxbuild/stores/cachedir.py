@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxbuild.errors import StoreError
-from ctxbuild.stores.atomic import cannot_write, write_if_changed
+from ctxbuild.stores.atomic import cannot_write, is_temporary, write_if_changed
 from ctxbuild.stores.lock import FileLock
 from ctxbuild.stores.state import FORMAT
 
@@ -62,7 +62,11 @@ def prepare(directory: Path, warn: Warn) -> bool:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if _read(directory / "FORMAT") == FORMAT:
             return os.access(directory, os.W_OK | os.X_OK) or _unwritable(directory, warn)
-        _adopt(directory, warn)
+        _refuse_foreign(directory)
+        with locked(directory):
+            # Another process may have adopted it meanwhile, and be at work in it.
+            if _read(directory / "FORMAT") != FORMAT:
+                _adopt(directory, warn)
     except (OSError, StoreError) as error:
         if isinstance(error, StoreError) and error.__cause__ is None:
             raise
@@ -130,18 +134,28 @@ def _await(lock: FileLock, wait: float) -> None:
         pause = min(pause * 2, 0.25)
 
 
-def _adopt(directory: Path, warn: Warn) -> None:
-    names = {entry.name for entry in directory.iterdir()}
-    foreign = sorted(names - _KEPT)
-    if foreign and _read(directory / "CACHEDIR.TAG") == _TAG:
-        warn(f"{directory}: the cache is of another version of ctxbuild; starting a new one")
-        for name in foreign:
-            _delete(directory / name)
-    elif foreign:
+def _refuse_foreign(directory: Path) -> None:
+    # Another process writes the tag before anything that is not welcome.
+    if _strange(directory) and _read(directory / "CACHEDIR.TAG") != _TAG:
         raise StoreError(
             f"{directory}: not a cache of ctxbuild, and not empty",
             "name an empty or new directory as `cache` in [project]",
         )
+
+
+def _strange(directory: Path) -> list[str]:
+    """Names that a directory which becomes a cache should not hold."""
+    names = (entry.name for entry in directory.iterdir())
+    return sorted(name for name in names if name not in _KEPT and not is_temporary(name))
+
+
+def _adopt(directory: Path, warn: Warn) -> None:
+    names = {entry.name for entry in directory.iterdir()}
+    strange = _strange(directory)
+    if strange:
+        warn(f"{directory}: the cache is of another version of ctxbuild; starting a new one")
+        for name in strange:
+            _delete(directory / name)
     for name, text in ((".gitignore", "*\n"), ("README.md", _README)):
         if name not in names:
             write_if_changed(directory / name, text.encode())

@@ -35,7 +35,11 @@ class Look(NamedTuple):
 
 
 def look(
-    ctxfile: Ctxfile, cache: str | os.PathLike[str], warn: Callable[[str], None], *, persistent: bool
+    ctxfile: Ctxfile,
+    cache: str | os.PathLike[str],
+    warn: Callable[[str], None],
+    *,
+    persistent: bool,
 ) -> Look:
     """Opens the state and compares the tree with it; writes nothing.
 

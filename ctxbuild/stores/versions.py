@@ -30,10 +30,24 @@ def stage_versions(connection: sqlite3.Connection) -> dict[str, str]:
     if stored.get("version-stamp") == stamp and len(stored) == len(_STAGE_SOURCES) + 1:
         return {name: stored[f"version:{name}"] for name in _STAGE_SOURCES}
     versions = {name: _digest_of(sources) for name, sources in _STAGE_SOURCES.items()}
-    for name, version in versions.items():
-        connection.execute("REPLACE INTO state VALUES (?, ?)", (f"version:{name}", version))
-    connection.execute("REPLACE INTO state VALUES ('version-stamp', ?)", (stamp,))
+    named = {f"version:{name}": version for name, version in versions.items()}
+    _remember(connection, {**named, "version-stamp": stamp})
     return versions
+
+
+def _remember(connection: sqlite3.Connection, named: dict[str, str]) -> None:
+    """Saves a moment of the next run, unless another process writes just now."""
+    (wait,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("REPLACE INTO state VALUES (?, ?)", named.items())
+        connection.execute("COMMIT")
+    except sqlite3.OperationalError:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {wait}")
 
 
 def code_of(versions: dict[str, str]) -> str:
@@ -56,9 +70,8 @@ def _package_files() -> list[str]:
 def _installation_stamp() -> str:
     """Stats of this package's files and of the directories that packages are installed into."""
     stats = [os.stat(os.path.join(_PACKAGE, name)) for name in _package_files()]
-    for path in sys.path:
-        if path.endswith("-packages") and os.path.isdir(path):
-            stats.append(os.stat(path))
+    installed = [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
+    stats += [os.stat(path) for path in installed]
     seen = [_PACKAGE, sys.version, *(f"{st.st_size} {st.st_mtime_ns}" for st in stats)]
     return _digest("\n".join(seen))
 

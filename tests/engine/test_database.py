@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxbuild.engine.codec import digest, facets_of, pack, unpack
 from ctxbuild.engine.database import Context, Database
 from ctxbuild.engine.events import Event, Invalidated, Node, Ran, Reused
-from ctxbuild.engine.codec import digest, facets_of, pack, unpack
+from ctxbuild.engine.probe import is_settled
 from ctxbuild.engine.query import (
     ContentQuery,
     Facet,
@@ -90,7 +91,9 @@ class World:
         lines = []
         for name in key.split(","):
             if ctx.get(Facet(self.text, "exists", lambda p: p["exists"]), name):
-                count = Facet(self.facts, "count/a", lambda p: p["text"].decode().split().count("a"))
+                count = Facet(
+                    self.facts, "count/a", lambda p: p["text"].decode().split().count("a")
+                )
                 lines.append(f"{name}:{ctx.get(count, name)}")
             else:
                 lines.append(f"{name}:missing")
@@ -177,7 +180,7 @@ def test_going_back_takes_the_stored_content(world: World) -> None:
     world.ran()
     world.edit(x="a b a")
     assert world.ask(world.report, "x,y") == "x:2;y:0"
-    assert [e for e in world.events if isinstance(e, Reused)][0].where == "content"
+    assert next(e for e in world.events if isinstance(e, Reused)).where == "content"
     assert world.ran() == ["report(x,y)"]
 
 
@@ -314,7 +317,9 @@ ASKS = st.lists(st.sampled_from(["x,y", "z", "w,x,z"]), max_size=3)
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(EDITS, ASKS, st.booleans()), max_size=4))
-def test_incremental_equals_clean(steps: list[tuple[list[dict[str, str | None]], list[str], bool]]) -> None:
+def test_incremental_equals_clean(
+    steps: list[tuple[list[dict[str, str | None]], list[str], bool]],
+) -> None:
     world = World()
     for edits, asks, restart in steps:
         for edit in edits:
@@ -329,3 +334,30 @@ def test_incremental_equals_clean(steps: list[tuple[list[dict[str, str | None]],
         if restart:
             world.db.commit()
             world.open()
+
+
+def test_what_is_forgotten_is_computed_again_with_its_dependents(world: World) -> None:
+    world.db.forget(world.facts, ["x"])
+    assert world.ask(world.report, "x,y") == "x:2;y:0"
+    assert world.ran() == ["report(x,y)"]
+
+
+def test_inputs_that_changed_leave_the_indexes_unsettled_until_they_are_brought_up(
+    world: World,
+) -> None:
+    world.ask(world.where, "b")
+    assert is_settled(world.connection)
+    world.texts["new"] = "b"
+    world.db.apply([(world.text, "new")])
+    assert not is_settled(world.connection)
+    world.db.settle()
+    assert is_settled(world.connection)
+
+
+def test_a_rehearsal_writes_no_values(world: World) -> None:
+    world.db.commit()
+    before = dict(world.values.held)
+    world.db.rehearse()
+    world.edit(x="a " * 5_000_000)
+    assert world.ask(world.report, "x,y") == "x:5000000;y:0"
+    assert world.values.held == before

@@ -46,13 +46,18 @@ class App(Base):
         other.size()
         return b.make().value()
 """
+BASE = '''class Base:
+    """Doc."""
+    def base_method(self): return 1
+
+def helper(x): return x
+'''
 VARIANTS = {
     "pkg/app.py": [APP, APP.replace("helper(1)", "helper(2)"), "import pkg.a\n", "def broken(:\n"],
     "pkg/__init__.py": ["", "from pkg.a import *\n", "from .b import make as helper\n"],
     "pkg/a.py": [
-        'class Base:\n    """Doc."""\n    def base_method(self): return 1\n\ndef helper(x): return x\n',
-        '"""Moved."""\n\n\nclass Base:\n    """Doc."""\n    def base_method(self): return 2\n\n'
-        "def helper(x): return x\n",
+        BASE,
+        '"""Moved."""\n\n\n' + BASE.replace("return 1", "return 2"),
         "class Base:\n    def base_method(self, n: int): ...\n\ndef helper(x, y=1): ...\n",
         "from pkg.b import Made as Base\nhelper = None\n",
     ],
@@ -135,7 +140,17 @@ def test_the_same_bytes_for_every_hash_seed_root_and_number_of_workers(tmp_path_
         for path in names:
             apply(project, path, 0)
         subprocess.run(
-            [sys.executable, "-m", "ctxbuild", "-C", str(project.root), "build", "-q", "-j", workers],
+            [
+                sys.executable,
+                "-m",
+                "ctxbuild",
+                "-C",
+                str(project.root),
+                "build",
+                "-q",
+                "-j",
+                workers,
+            ],
             check=True,
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(PACKAGE_ROOT)},
             stdout=subprocess.DEVNULL,
@@ -165,7 +180,9 @@ def test_a_moved_repository_hits_its_cache(tmp_path_factory):
     st.sampled_from(["lean", "full"]),
     st.sampled_from(["stable", "edges", "score"]),
 )
-def test_the_rendered_text_never_exceeds_the_budget(tmp_path_factory, files, budget, headers, layout):
+def test_the_rendered_text_never_exceeds_the_budget(
+    tmp_path_factory, files, budget, headers, layout
+):
     project = start(tmp_path_factory)
     for path, variant in files.items():
         apply(project, path, variant % len(VARIANTS[path]))

@@ -53,7 +53,9 @@ def test_a_body_edit_of_a_dependency_runs_its_facts_alone(built):
 def test_a_body_edit_that_moves_every_later_line_keeps_every_byte_of_the_pack(built):
     text = built.pack()
     built.replace(
-        "shop/store.py", "        self.disk = Disk(path)\n", "        # more\n\n        self.disk = Disk(path)\n"
+        "shop/store.py",
+        "        self.disk = Disk(path)\n",
+        "        # more\n\n        self.disk = Disk(path)\n",
     )
     assert built.ran() == ["facts(shop/store.py)"]
     assert built.pack() == text
@@ -151,7 +153,8 @@ def test_ten_targets_share_every_parse(shop):
 
 def test_building_one_target_leaves_the_others_stale(built):
     built.put(
-        "ctxfile.toml", (built.root / "ctxfile.toml").read_text() + '[targets.b]\nfiles = ["shop/app.py"]\n'
+        "ctxfile.toml",
+        (built.root / "ctxfile.toml").read_text() + '[targets.b]\nfiles = ["shop/app.py"]\n',
     )
     built.ran()
     built.replace("shop/app.py", "return store.size", "return store.size + 1")

@@ -21,7 +21,8 @@ def test_a_new_cache_directory_ignores_itself_and_explains_itself(tmp_path):
     said: list[str] = []
     directory = tmp_path / "repository" / ".ctxbuild"
     assert prepare(directory, said.append)
-    assert sorted(os.listdir(directory)) == [".gitignore", "CACHEDIR.TAG", "FORMAT", "README.md"]
+    labels = [".gitignore", "CACHEDIR.TAG", "FORMAT", "README.md", "lock"]
+    assert sorted(os.listdir(directory)) == labels
     assert (directory / ".gitignore").read_text() == "*\n"
     assert (directory / "FORMAT").read_text() == FORMAT
     assert "deleting the directory is safe" in (directory / "README.md").read_text()
@@ -67,6 +68,7 @@ def test_a_cache_of_another_version_is_emptied_but_for_its_packs(tmp_path, found
         "CACHEDIR.TAG",
         "FORMAT",
         "README.md",
+        "lock",
         "packs",
     ]
     assert (tmp_path / "packs" / "engine.md").read_text() == "a pack"
