@@ -8,6 +8,7 @@ CtxbuildError                     base: a message (what, where) and a hint (what
 ├── BudgetError                   what is pinned does not fit
 ├── SourceError                   a source cannot be read as it must be
 │   └── SourceChanged             it changed while it was being read: scan again
+├── RevisionError                 a revision, or what belongs to it, is not in the repository
 ├── StoreError                    the cache cannot be used, or an output cannot be written
 └── CheckFailed                   a check said no: exit code 1
 """
@@ -68,6 +69,10 @@ class SourceChanged(SourceError):
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: changed while it was being read", "build again")
         self.path = path
+
+
+class RevisionError(CtxbuildError):
+    """A revision, or an object that belongs to it, is not in the repository."""
 
 
 class StoreError(CtxbuildError):

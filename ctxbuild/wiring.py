@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxbuild.engine.database import Database
+from ctxbuild.engine.database import Context, Database
 from ctxbuild.engine.events import Event
 from ctxbuild.engine.executor import Fanout
 from ctxbuild.facts import language_of
@@ -23,6 +23,7 @@ from ctxbuild.stores.versions import code_of
 
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile
+    from ctxbuild.source.scan import Snapshot
     from ctxbuild.stores.look import Look
 
 Warn = Callable[[str], None]
@@ -35,6 +36,7 @@ class Workspace:
         ctxfile: the project.
         cache: its cache directory, which must have been prepared.
         seen: the first look at it, which this object takes over.
+        persistent: False where the cache directory cannot be written.
         workers: processes for parsing; 0 means one per core.
         warn: told, one line each, what is wrong with the cache.
         on_event: told what the engine does, as it happens.
@@ -46,6 +48,7 @@ class Workspace:
         cache: Path,
         seen: Look,
         *,
+        persistent: bool = True,
         workers: int = 0,
         warn: Warn,
         on_event: Callable[[Event], None] | None = None,
@@ -55,7 +58,7 @@ class Workspace:
         self.connection = seen.connection
         self.snapshot = seen.snapshot
         self.fanout = Fanout(workers)
-        self.values = ValueStore(cache / "values", warn)
+        self.values = ValueStore(cache / "values", warn, writable=persistent)
         tokenizer = ctxfile.project.tokenizer
         questions = Questions(self.snapshot, seen.versions, language_of, tokenizer)
         targets = {target.name: target for target in ctxfile.targets}
@@ -97,6 +100,17 @@ class Workspace:
         self._untold = Changes(*map(_union, self._untold, changes))
         return changes
 
+    def turn_to(self, snapshot: Snapshot, changes: Changes) -> None:
+        """Goes on from other sources, as if the tree had become them.
+
+        Args:
+            snapshot: the other sources.
+            changes: how they differ from those of now.
+        """
+        self.snapshot = self.pipeline.questions.sources = snapshot
+        self._untold = changes
+        self.apply()
+
     def apply(self) -> None:
         """Tells the engine which inputs may have other values after the looks so far.
 
@@ -114,6 +128,15 @@ class Workspace:
             self.begin()
         self.database.apply(touched)
         self._untold = Changes()
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the engine knows of all that the looks have found."""
+        return not any(self._untold)
+
+    def warm(self, target: str) -> None:
+        """Reads into memory what the next plan of a target would need."""
+        self.pipeline.plan.compute(Context(self.database), target)
 
     def begin(self) -> None:
         """Opens a transaction unless one is open."""

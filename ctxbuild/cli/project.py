@@ -52,11 +52,27 @@ def open_session(
     console: Console,
     on_event: Callable[[Event], None] = _unheard,
 ) -> Session:
-    """A session that says when it has to wait."""
+    """A session that says when it has to wait; on a commit where `--rev` names one.
+
+    Raises:
+        UsageError: `-j` is negative.
+        RevisionError: `--rev` names no commit.
+    """
     if args.jobs < 0:
         raise UsageError(f"-j {args.jobs}: is negative", "give the number of processes")
     from ctxbuild.serve.session import Session
 
+    revision = getattr(args, "rev", None)
+    if revision is not None:
+        from ctxbuild.serve.past import PastSession
+
+        return PastSession(
+            ctxfile,
+            revision,
+            workers=args.jobs,
+            on_event=on_event,
+            on_wait=waiting_note(console),
+        )
     return Session(
         ctxfile,
         workers=args.jobs,

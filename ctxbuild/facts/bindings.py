@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from ctxbuild.facts.chains import Use
 from ctxbuild.model import Binding, Flow
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from ctxbuild.facts.capture import Captures, Source
-    from ctxbuild.facts.chains import Chains
+    from ctxbuild.facts.chains import Chains, Use
     from ctxbuild.facts.languages import Grammar
     from ctxbuild.facts.scopes import Scope, Scopes
 
@@ -123,9 +122,12 @@ class Binder:
 
     def values(self, node: Node) -> tuple[str, ...]:
         """The chains an expression may stand for, without what says nothing."""
-        found = self._at.get(node.start_byte)
+        start = node.start_byte
+        found = self._at.get(start)
         if found is not None and found[0] == node.end_byte:
-            return () if found[1] == "?" else (found[1],)
+            return (found[1],)
+        if node.kind_id in self._names:
+            return (self._cut(start, node.end_byte),)
         passing = self._passing
         if node.kind_id not in passing:
             return ()
@@ -135,10 +137,10 @@ class Binder:
             if not stack or len(out) == MOST:
                 break
             node = stack.pop()
-            found = self._at.get(node.start_byte)
-            if found is not None and found[0] == node.end_byte:
-                if found[1] != "?" and found[1] not in out:
-                    out.append(found[1])
+            chain = self._chain(node)
+            if chain:
+                if chain not in out:
+                    out.append(chain)
                 continue
             places = passing.get(node.kind_id)
             if places is not None:
@@ -147,6 +149,13 @@ class Binder:
                     if -len(children) <= place < len(children):
                         stack.append(children[place])
         return tuple(out)
+
+    def _chain(self, node: Node) -> str:
+        """The chain that a node is as a whole, or ""."""
+        end, chain = self._at.get(node.start_byte, (0, ""))
+        if end == node.end_byte:
+            return chain
+        return self._cut(node.start_byte, node.end_byte) if node.kind_id in self._names else ""
 
     def _types(self, node: Node) -> tuple[str, ...]:
         """The chains of types that a guard tests: a tuple or a union of them, or one."""
@@ -346,17 +355,17 @@ class Binder:
             if self._cut(function.start_byte, function.end_byte) not in self._guard_names:
                 continue
             target = match["target"][0]
-            found = self._at.get(target.start_byte)
+            name = self._chain(target)
             chains = self._types(match["value"][0])
-            if chains and found is not None and found[0] == target.end_byte:
+            if chains and name:
                 scope = self._scopes.all[self._scopes.at(target.start_byte)].qualified
-                self._add(target.start_byte, Binding(found[1], chains, "", scope, "guard"))
+                self._add(target.start_byte, Binding(name, chains, "", scope, "guard"))
 
     def _patterns(self) -> None:
         for match in self._captures.role("pattern_type"):
             node = match["type"][0]
             chain = self._cut(node.start_byte, node.end_byte)
-            self._result.uses.append(Use(node.start_byte, chain, "guard", chain.isidentifier()))
+            self._result.uses.append((node.start_byte, chain, "guard", chain.isidentifier()))
         for match in self._captures.role("pattern_name"):
             node = match["name"][0]
             start, name = node.start_byte, self._cut(node.start_byte, node.end_byte)
@@ -367,7 +376,7 @@ class Binder:
                         if typed.kind_id in self._class_patterns:
                             chains = (self._cut(types.start_byte, types.end_byte),)
             if not name.isidentifier():
-                self._result.uses.append(Use(start, name, "read", False))
+                self._result.uses.append((start, name, "read", False))
             elif name != "_":
                 self._named_binding(start, name, chains)
 

@@ -8,8 +8,9 @@ Every level of a chain starts at the same byte: in `a.b().c` the name, the membe
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from ctxbuild.facts.languages import PARTS
 
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 Kind = Literal["call", "read", "base", "decorator", "annotation", "guard", "write"]
 
 LONGEST = 64  # links; a longer chain ends there
+_LONGEST_NAME = 512  # bytes of a member's name
 _END = (1 << 28) - 1
 _NAME, _TEXT, _GROUP = PARTS["name"], PARTS["text"], PARTS["group"]
 _MEMBER, _CALL, _INDEX = PARTS["member"], PARTS["call"], PARTS["index"]
-_ANNOTATION, _DOTTED, _SKIP = PARTS["annotation"], PARTS["dotted"], PARTS["skip"]
+_ANNOTATION, _DOTTED = PARTS["annotation"], PARTS["dotted"]
+_LINKS = frozenset((_MEMBER, _CALL, _INDEX))
+_NO_USE = frozenset((_DOTTED, PARTS["skip"]))
 _MARKS: dict[int, Kind] = {
     PARTS["target"]: "write",
     PARTS["decorator"]: "decorator",
@@ -36,13 +40,8 @@ _LONGEST_TYPE = 2_000  # characters of an annotation written as text
 _WORDS = frozenset(("None", "True", "False"))
 
 
-class Use(NamedTuple):
-    """A chain where it stands; `bare` is a name without any link."""
-
-    start: int
-    chain: str
-    kind: Kind
-    bare: bool
+# Where a use starts, its chain, its kind, and whether it is a name without any link.
+Use = tuple[int, str, Kind, bool]
 
 
 @dataclass(slots=True)
@@ -50,9 +49,10 @@ class Chains:
     """All chains of a file.
 
     Attributes:
-        at: by start byte: where the maximal chain ends, and the chain.
+        at: by start byte: where the maximal chain ends, and the chain; bare names,
+            which a look at their node tells, are not among them.
         uses: the maximal uses in source order.
-        calls: by chain that ends in a call and is asked for: (start, end of the callee, end).
+        calls: of calls that import or make dynamic: (callee, start, end of the callee, end).
     """
 
     at: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -69,117 +69,131 @@ def find_chains(captures: Captures, source: Source, language: Language) -> Chain
         language: which annotations and calls take text for types.
 
     Returns:
-        The chains. Nothing but bare names inside `global` statements, imports, and
-        names of keyword arguments and parameters is left out.
+        The chains. Names in imports and `global` statements, of keyword arguments,
+        parameters and definitions, and bare names that are assigned to are no uses.
     """
-    cut = source.cutter()
-    parts = captures.parts
-    result = Chains()
-    at, uses = result.at, result.uses
-    literal = language.words("names", "literal")
-    quoted = language.words("names", "quoted")
-    watched = quoted | language.words("dynamic", "imports") | language.words("dynamic", "always")
-    member_ends = {(part >> 4) & _END for part in parts if part & 15 == _MEMBER}
-    annotation_end = literal_end = dotted_end = -1
-    quoted_at: set[int] = set()
-    groups: list[tuple[int, int, str, int]] = []
-    index, count = 0, len(parts)
-    while index < count:
-        part = parts[index]
-        start = part >> 32
-        index += 1
-        code = part & 15
-        end = (part >> 4) & _END
-        # Most parts stand alone: the name of a member, or a name without links.
-        alone = index == count or parts[index] >> 32 != start
-        if alone and code == _NAME:
-            if end in member_ends or start < dotted_end:
+    return _Sweep(captures, source, language).run()
+
+
+class _Sweep:
+    """One pass over the parts of a file, sorted by start: a group of equal starts is a chain."""
+
+    def __init__(self, captures: Captures, source: Source, language: Language) -> None:
+        self._parts = captures.parts
+        self._cut = source.cutter()
+        self._data = source.data
+        self._ascii = source.data.isascii()
+        # One character per byte: names are cut by offset, and decoded only where they must be.
+        self._flat = source.text if self._ascii else source.data.decode("latin-1")
+        self._literal = language.words("names", "literal")
+        self._quoted = language.words("names", "quoted")
+        self._calls = language.words("dynamic", "imports") | language.words("dynamic", "always")
+        self._member_ends = {(part >> 4) & _END for part in self._parts if part & 15 == _MEMBER}
+        self._quoted_at: set[int] = set()
+        self._groups: list[tuple[int, int, str, int]] = []
+        self._annotation_end = self._literal_end = self._dotted_end = -1
+        self._result = Chains()
+
+    def run(self) -> Chains:
+        parts, flat, member_ends = self._parts, self._flat, self._member_ends
+        is_ascii = self._ascii
+        add = self._result.uses.append
+        index, count = 0, len(parts)
+        while index < count:
+            part = parts[index]
+            start = part >> 32
+            first = index
+            index += 1
+            while index < count and parts[index] >> 32 == start:
+                index += 1
+            # Most parts stand alone: the name of a member, or a name without links.
+            if part & 15 or index - first > 1:
+                self._group(start, parts[first:index])
                 continue
-            name = cut(start, end)
-            at[start] = (end, name)
-            uses.append(Use(start, name, "annotation" if start < annotation_end else "read", True))
-            continue
-        chain = None
-        links = 0
+            end = (part >> 4) & _END
+            if end in member_ends or start < self._dotted_end:
+                continue
+            name = flat[start:end]
+            if not is_ascii and not name.isascii():
+                name = self._cut(start, end)
+            add((start, name, "annotation" if start < self._annotation_end else "read", True))
+        if self._groups:
+            _open_groups(self._groups, self._data, self._result)
+        return self._result
+
+    def _group(self, start: int, group: list[int]) -> None:
+        """The parts that start at one byte, innermost first: one chain and what marks it."""
+        chain = ""
+        chain_end = group_end = mark_end = -1
         kind: Kind | None = None
-        skip = (code == _NAME and end in member_ends) or start < dotted_end
-        mark_end = chain_end = group_end = -1
-        while True:
+        links = 0
+        for part in group:
+            code = part & 15
+            end = (part >> 4) & _END
             if code == _NAME:
-                chain, chain_end = cut(start, end), end
-            elif code == _MEMBER or code == _CALL or code == _INDEX:
-                if chain is None:
-                    chain, chain_end = "?", end
-                    # What is not captured is the rest of the base: take the name alone.
-                    previous = end
-                    if code == _MEMBER:
-                        previous = max(start, end - 512)
-                else:
-                    previous = chain_end
+                if end in self._member_ends or start < self._dotted_end:
+                    return
+                chain, chain_end = self._cut(start, end), end
+            elif code in _LINKS:
                 links += 1
                 if links <= LONGEST:
-                    if code == _MEMBER:
-                        link = cut(previous, end) if previous < end else ""
-                        if link[:1] == "." and link[1:].isidentifier():
-                            chain += link
-                        else:
-                            word = _LAST_WORD.search(link)
-                            chain += "." + word[1] if word else ".?"
-                    elif code == _CALL:
-                        if chain.rpartition(".")[2] in watched:
-                            result.calls.append((chain, start, chain_end, end))
-                            if chain.rpartition(".")[2] in quoted:
-                                quoted_at.add(_argument(source.data, chain_end))
-                        chain += "()"
-                    else:
-                        if chain.rpartition(".")[2] in literal:
-                            literal_end = max(literal_end, end)
-                        chain += "[]"
+                    chain = self._linked(chain, code, start, chain_end, end)
                 chain_end = end
             elif code == _TEXT:
                 chain, chain_end = '"', end
             elif code == _GROUP:
-                group_end = chain_end = end
-                chain = "?"
+                chain, chain_end, group_end = "?", end, end
             elif code == _ANNOTATION:
-                annotation_end = max(annotation_end, end)
-            elif code == _DOTTED:
-                dotted_end = max(dotted_end, end)
-                skip = True
-            elif code == _SKIP:
-                skip = True
+                self._annotation_end = max(self._annotation_end, end)
+            elif code in _NO_USE:
+                if code == _DOTTED:
+                    self._dotted_end = max(self._dotted_end, end)
+                return
             else:
                 kind, mark_end = _MARKS[code], end
-            if index == count:
-                break
-            part = parts[index]
-            if part >> 32 != start:
-                break
-            index += 1
-            code = part & 15
-            end = (part >> 4) & _END
-        if skip or chain is None:
-            continue
         if group_end >= 0:
-            groups.append((start, group_end, chain[1:], len(uses)))
-            if not links:
-                continue
-        at[start] = (chain_end, chain)
-        if chain == '"':
-            if start >= literal_end and (start < annotation_end or start in quoted_at):
-                _quoted_types(cut(start, chain_end), start, uses)
-            continue
-        if kind is None or mark_end != chain_end:
-            if start < annotation_end:
+            self._groups.append((start, group_end, chain[1:], len(self._result.uses)))
+        if chain and (links or group_end < 0):
+            self._close(start, chain_end, chain, kind if mark_end == chain_end else None, links)
+
+    def _linked(self, chain: str, code: int, start: int, previous: int, end: int) -> str:
+        """A chain with one more link, which ends at `end`."""
+        if code == _MEMBER:
+            # Of a base that is no chain the end is not known: look at the last name only.
+            link = self._cut(previous if chain else max(start, end - _LONGEST_NAME), end)
+            if link[:1] == "." and link[1:].isidentifier():
+                return (chain or "?") + link
+            word = _LAST_WORD.search(link)
+            return f"{chain or '?'}.{word[1] if word else '?'}"
+        last = chain.rpartition(".")[2]
+        if code == _CALL:
+            if last in self._calls:
+                self._result.calls.append((chain, start, previous, end))
+            elif last in self._quoted:
+                self._quoted_at.add(_argument(self._data, previous))
+            return (chain or "?") + "()"
+        if last in self._literal:
+            self._literal_end = max(self._literal_end, end)
+        return (chain or "?") + "[]"
+
+    def _close(self, start: int, end: int, chain: str, kind: Kind | None, links: int) -> None:
+        """Note a maximal chain, and its use unless it is a bare target."""
+        if links:
+            self._result.at[start] = (end, chain)
+        elif chain == '"':
+            self._result.at[start] = (end, chain)
+            is_type = start < self._annotation_end or start in self._quoted_at
+            if is_type and start >= self._literal_end:
+                _quoted_types(self._cut(start, end), start, self._result.uses)
+            return
+        elif kind == "write":
+            return
+        if kind is None:
+            if start < self._annotation_end:
                 kind = "annotation"
             else:
                 kind = "call" if chain[-1] == ")" else "read"
-        elif kind == "write" and not links:
-            continue
-        uses.append(Use(start, chain, kind, not links))
-    if groups:
-        _open_groups(groups, source.data, result)
-    return result
+        self._result.uses.append((start, chain, kind, not links))
 
 
 def _argument(data: bytes, offset: int) -> int:
@@ -200,7 +214,7 @@ def _quoted_types(literal: str, start: int, uses: list[Use]) -> None:
         if chain not in _WORDS:
             if name[1]:
                 chain += "]"
-            uses.append(Use(start, chain, "annotation", "." not in chain and not name[1]))
+            uses.append((start, chain, "annotation", "." not in chain and not name[1]))
 
 
 def _open_groups(groups: list[tuple[int, int, str, int]], data: bytes, result: Chains) -> None:
@@ -208,29 +222,40 @@ def _open_groups(groups: list[tuple[int, int, str, int]], data: bytes, result: C
 
     Groups come in source order; opening them backwards opens the inner ones first.
     """
-    at = result.at
+    at, uses = result.at, result.uses
     gone: set[int] = set()
-    for start, end, links, use in reversed(groups):
+    for start, end, links, place in reversed(groups):
         inner = _argument(data, start)
-        while data[inner : inner + 6] in (b"await ", b"await\n", b"await\t"):
+        while data[inner : inner + 5] == b"await" and data[inner + 5 : inner + 6].isspace():
             inner = _argument(data, inner + 5)
-        found = at.get(inner)
-        if found is None or not _closes(data, found[0], end):
+        inner_end, chain = at.get(inner, (0, ""))
+        if not chain and links:
+            inner_end, chain = _bare(uses, inner)
+        if not chain or not _closes(data, inner_end, end):
             continue
-        chain = found[1] + links
         if not links:
-            at[start] = (end, found[1])
+            at[start] = (end, chain)
             continue
-        at[start] = (at[start][0], chain)
-        old = result.uses[use]
-        if found[1][-1] == '"':
-            result.uses[use] = old._replace(chain=chain)
-            continue
-        result.uses[use] = old._replace(chain=chain)
+        at[start] = (at[start][0], chain + links)
+        _start, _chain, kind, _bare_name = uses[place]
+        uses[place] = (start, chain + links, kind, False)
         gone.add(inner)
     if gone:
-        result.uses = [use for use in result.uses if use.start not in gone]
+        result.uses = [use for use in uses if use[0] not in gone]
+
+
+def _bare(uses: list[Use], start: int) -> tuple[int, str]:
+    """The bare name that is used at a byte: its end, and the name, or ""."""
+    place = bisect_left(uses, start, key=_start)
+    if place < len(uses) and uses[place][0] == start and uses[place][3]:
+        name = uses[place][1]
+        return start + len(name.encode()), name
+    return 0, ""
+
+
+def _start(use: Use) -> int:
+    return use[0]
 
 
 def _closes(data: bytes, offset: int, end: int) -> bool:
-    return data[offset:end].strip() == b")"
+    return end - offset < _LONGEST_NAME and data[offset:end].strip() == b")"

@@ -35,8 +35,8 @@ def extract(data: bytes, language: str | None) -> Facts:
     Returns:
         The facts. Whatever the bytes are, nothing is raised; what is wrong with them is
         in `problems`. A file over `decode.PARSED` bytes is kept as text; of one over
-        `decode.LIMIT` bytes nothing is kept but the outline's summary. In a file with syntax errors, what is well-formed around them is
-        there; definitions whose own header is broken are left out with their members,
+        `decode.LIMIT` bytes nothing is kept but the outline's summary. In a file with
+        syntax errors, what is well-formed around them is there; definitions whose own header is broken are left out with their members,
         so that every signature and the skeleton parse.
     """
     if len(data) > LIMIT:
@@ -185,7 +185,7 @@ def _references(
 
 
 def _use_start(use: Use) -> int:
-    return use.start
+    return use[0]
 
 
 def _visible(scopes: Scopes) -> tuple[list[set[str]], list[set[str]]]:

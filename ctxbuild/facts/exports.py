@@ -50,13 +50,13 @@ def find_exported(
                 changes.append((node.start_byte, role == "assignment", text))
     if not changes:
         return None
-    for use in chains.uses:
-        if use.chain.startswith(variable + ".") and use.chain.endswith("()"):
-            name = use.chain[len(variable) + 1 : -2]
-            end = chains.at[use.start][0]
-            opening = source.data.find(b"(", use.start, end)
+    for start, chain, _kind, _bare in chains.uses:
+        if chain.startswith(variable + ".") and chain.endswith("()"):
+            name = chain[len(variable) + 1 : -2]
+            end = chains.at[start][0]
+            opening = source.data.find(b"(", start, end)
             known = name in _MUTATORS and opening >= 0
-            changes.append((use.start, False, cut(opening, end) if known else "?"))
+            changes.append((start, False, cut(opening, end) if known else "?"))
     for _start, fresh, text in sorted(changes):
         names = _strings(text)
         if names is None:

@@ -49,21 +49,16 @@ UNREADABLE = b"unreadable"
 """Stands for the digest of a file that is there but cannot be read."""
 
 
-def work(task: tuple[bytes | None, str | None, str]) -> Result:
-    """Bytes (None: unreadable), language and tokenizer to the parts of their facts.
-
-    Runs in any process.
-    """
+def work(task: tuple[bytes | None, str | None]) -> Result:
+    """Bytes (None: unreadable) and language to the parts of their facts; in any process."""
     from ctxbuild.facts import extract
-    from ctxbuild.pack.tokens import counter
 
-    data, language, tokenizer = task
+    data, language = task
     if data is None:
         problem = Problem("unreadable", "no permission to read it")
         facts = Facts(Outline(language or ""), problems=(problem,))
     else:
         facts = extract(data, language)
-    size = counter(tokenizer)([facts.text])[0]
     names = [name for name, _ in facts.outline.symbols]
     digests: dict[str, bytes] = {}
     by_name: dict[str, list[int]] = {}
@@ -78,7 +73,16 @@ def work(task: tuple[bytes | None, str | None, str]) -> Result:
         digests[f"bindings/{scope}/{target}"] = digest(encode(bindings))
     for name, flow in facts.flows:
         digests[f"flow/{name}"] = digest(encode(flow))
-    return Result({**_parts(facts), "size": b"%d" % size}, digests)
+    return Result(_parts(facts), digests)
+
+
+def measure(task: tuple[bytes, str]) -> Result:
+    """Bytes and tokenizer to the number of tokens of the text."""
+    from ctxbuild.facts.decode import decode
+    from ctxbuild.pack.tokens import counter
+
+    data, tokenizer = task
+    return Result({"": b"%d" % counter(tokenizer)([decode(data)[0]])[0]})
 
 
 _FIELDS = (
@@ -148,6 +152,10 @@ class Questions:
         self.glob = Input("glob", lambda key, _: _joined(self.matching(key)))
         self.facts = ContentQuery("facts", versions["facts"], self._prepare, work)
         self.resolve = Query("resolve", versions["resolve"], self._resolve, stage=False)
+        # Apart from the facts: the tokenizer takes longer to load than a file to parse.
+        self.tokens = ContentQuery(
+            "tokens", versions["facts"], self._prepare_tokens, measure, stage=False
+        )
         self.text = Query("text", versions["facts"], self._text, stage=False)
         self.body = Query("body", versions["facts"], self._body, stage=False)
         self.definers = Index(
@@ -168,7 +176,7 @@ class Questions:
         )
         self.lines = Facet(self.facts, "lines", part("lines", Lines, Lines()))
         self.problems = Facet(self.facts, "problems", part("problems", tuple[Problem, ...], ()))
-        self.size = Facet(self.facts, "size", lambda p: int(p.get("size", b"0")))
+        self.size = Facet(self.tokens, "", lambda p: int(p.get("", b"0")))
         self.skeleton = Facet(self.facts, "skeleton", lambda p: p.get("skeleton", b"").decode())
         self.whole_text = Facet(self.text, "", lambda p: p.get("", b"").decode())
         self.body_text = Facet(self.body, "", lambda p: p.get("", b"").decode())
@@ -180,6 +188,7 @@ class Questions:
         return (
             *inputs,
             self.facts,
+            self.tokens,
             self.resolve,
             self.text,
             self.body,
@@ -234,9 +243,16 @@ class Questions:
             return None
         language = self._language_of(path)
         if content == UNREADABLE:
-            return Prepared(content, lambda: (None, language, self.tokenizer))
-        key = content + f"{language or ''}\0{self.tokenizer}".encode()
-        return Prepared(key, lambda: (self.sources.read(path), language, self.tokenizer))
+            return Prepared(content, lambda: (None, language))
+        key = content + (language or "").encode()
+        return Prepared(key, lambda: (self.sources.read(path), language))
+
+    def _prepare_tokens(self, ctx: Context, path: str) -> Prepared | None:
+        content = ctx.get(self.content, path)
+        if content in (b"", UNREADABLE):
+            return None
+        key = content + self.tokenizer.encode()
+        return Prepared(key, lambda: (self.sources.read(path), self.tokenizer))
 
     def _resolve(self, ctx: Context, path: str) -> Result:
         from ctxbuild.graph.resolve import resolve_imports

@@ -19,7 +19,7 @@ from ctxbuild.stores.versions import code_of
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile
 
-ARTIFACT, SAVED, CONFIG = "artifact", "saved", "config"
+ARTIFACT, CONFIG = "artifact", "config"
 """Names of the nodes that a fresh target rests on; `pack/pipeline.py` declares them."""
 
 
@@ -96,13 +96,20 @@ def fresh_results(seen: Look, ctxfile: Ctxfile, names: list[str]) -> list[Target
     for name in names:
         if not _is_fresh(seen, ctxfile, name):
             return None
-        row = seen.connection.execute(
-            "SELECT summary FROM results WHERE target = ?", (name,)
-        ).fetchone()
-        if row is None:
+        known = stored_result(seen.connection, name)
+        if known is None:
             return None
-        results.append(_fresh(json.loads(row[0])))
+        results.append(known[1])
     return results
+
+
+def stored_result(connection: sqlite3.Connection, name: str) -> tuple[str, TargetResult] | None:
+    """The artifact's value and the report of a target's last build, as of a fresh one."""
+    row = connection.execute("SELECT summary FROM results WHERE target = ?", (name,)).fetchone()
+    if row is None:
+        return None
+    data = json.loads(row[0])
+    return data.get("value", ""), _fresh(data)
 
 
 def _is_fresh(seen: Look, ctxfile: Ctxfile, name: str) -> bool:
@@ -111,7 +118,6 @@ def _is_fresh(seen: Look, ctxfile: Ctxfile, name: str) -> bool:
     return (
         probe.input_is(connection, CONFIG, name, declared)
         and probe.is_clean(connection, ARTIFACT, name, version)
-        and probe.is_clean(connection, SAVED, name, version)
         and outputs_intact(connection, os.path.join(ctxfile.root, ctxfile.project.out), name)
     )
 

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ctxbuild.errors import CtxbuildError, SourceChanged, SourceError, StoreError, UsageError
-from ctxbuild.serve.fresh import fresh_build, fresh_results, named, stat_line
+from ctxbuild.serve.fresh import (
+    fresh_build,
+    fresh_results,
+    named,
+    outputs_intact,
+    stat_line,
+    stored_result,
+)
 from ctxbuild.serve.results import BuildResult, TargetResult
 from ctxbuild.stores import cachedir
 from ctxbuild.stores.atomic import cannot_write
@@ -208,6 +215,7 @@ class Session:
                 self.ctxfile,
                 self.cache,
                 seen,
+                persistent=self._persistent,
                 workers=self._workers,
                 warn=self.warn,
                 on_event=self._note,
@@ -258,12 +266,19 @@ class Session:
     def _build(self, workspace: Workspace, name: str, *, dry: bool) -> TargetResult:
         started, before = time.perf_counter(), len(self.events)
         target = self.ctxfile.target(name)
-        pipeline, database = workspace.pipeline, workspace.database
+        database, artifact = workspace.database, workspace.pipeline.artifact
         try:
-            files = self._retrying(workspace, lambda: _settled(database).get(pipeline.files, name))
-            full = database.get(pipeline.full_tokens, name)
-            pack = database.get(pipeline.pack_value, name)
-            written = [] if dry else self._write(workspace, name, files)
+            value = self._retrying(
+                workspace, lambda: _settled(database).fresh_cell(artifact, name, "").value
+            )
+            assert value is not None  # every query has a value once it is fresh
+            kept = self._kept(workspace, name, value.hex())
+            if kept is not None:
+                ran = self._ran(before)
+                seconds = time.perf_counter() - started
+                status = "built" if ran else "fresh"
+                return kept._replace(status=status, ran=ran, seconds=seconds)
+            return self._publish(workspace, name, value.hex(), before, started, dry=dry)
         except CtxbuildError as error:
             return TargetResult(
                 name,
@@ -274,7 +289,36 @@ class Session:
                 seconds=time.perf_counter() - started,
                 error=str(error),
             )
+
+    def _kept(self, workspace: Workspace, name: str, value: str) -> TargetResult | None:
+        """The report of a target whose outputs already hold this artifact."""
+        known = stored_result(workspace.connection, name)
+        if known is None or known[0] != value:
+            return None
+        return known[1] if outputs_intact(workspace.connection, str(self.out), name) else None
+
+    def _publish(
+        self,
+        workspace: Workspace,
+        name: str,
+        value: str,
+        before: int,
+        started: float,
+        *,
+        dry: bool,
+    ) -> TargetResult:
+        """Writes an artifact's files and remembers the report."""
+        pipeline, database = workspace.pipeline, workspace.database
+        files, pack = database.get(pipeline.files, name), database.get(pipeline.pack_value, name)
+        written = [] if dry else self._write(workspace, name, files)
         ran = self._ran(before)
+        known = stored_result(workspace.connection, name)
+        if known is not None and f"plan({name})" not in ran:
+            # What it draws from was counted when it was last planned; counting again would
+            # cost more than the rest of such a build.
+            full = known[1].full_tokens
+        else:
+            full = self._retrying(workspace, lambda: database.get(pipeline.full_tokens, name))
         result = TargetResult(
             name=name,
             status="built" if ran or written else "fresh",
@@ -290,7 +334,7 @@ class Session:
             warnings=pack.warnings,
         )
         if not dry:
-            self._remember(workspace, result)
+            self._remember(workspace, result, value)
         return result
 
     def _retrying(self, workspace: Workspace, ask: Callable[[], T]) -> T:
@@ -337,11 +381,10 @@ class Session:
             )
         return written
 
-    def _remember(self, workspace: Workspace, result: TargetResult) -> None:
+    def _remember(self, workspace: Workspace, result: TargetResult, value: str) -> None:
         workspace.begin()
-        workspace.connection.execute(
-            "REPLACE INTO results VALUES (?, ?)", (result.name, json.dumps(result.data()))
-        )
+        summary = json.dumps({**result.data(), "value": value})
+        workspace.connection.execute("REPLACE INTO results VALUES (?, ?)", (result.name, summary))
 
 
 def _refuse_odd_root(root: str) -> None:

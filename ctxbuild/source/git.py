@@ -112,14 +112,11 @@ def run(root: str, *arguments: str) -> Answer:
     """
     import subprocess
 
-    environment = {key: value for key, value in os.environ.items() if key not in _SCRUBBED}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    command = ["git", "-c", "core.fsmonitor=false", *arguments]
     try:
         done = subprocess.run(
-            command,
+            command(*arguments),
             cwd=root,
-            env=environment,
+            env=environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_TIMEOUT_SECONDS,
@@ -133,6 +130,19 @@ def run(root: str, *arguments: str) -> Answer:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         return Answer(problem=lines[0] if lines else f"git ended with code {done.returncode}")
     return Answer(done.stdout)
+
+
+def command(*arguments: str) -> list[str]:
+    """The argument list of a git that starts no program of the repository's."""
+    return ["git", "-c", "core.fsmonitor=false", *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The variables with which git asks nothing and looks where it is told to."""
+    kept = {key: value for key, value in os.environ.items() if key not in _SCRUBBED}
+    # What a partial clone lacks is not fetched: a build reaches for no network.
+    ours = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    return {**kept, **ours, "LC_ALL": "C"}
 
 
 def tracked_but_ignored(root: str) -> tuple[frozenset[str], str]:

@@ -63,12 +63,15 @@ class ValueStore:
         directory: where `cache.db` and `blobs/` stand; made on first use, mode 0700.
         warn: takes one line when the cache was rebuilt or can no longer be written.
         timeout: seconds to wait for another process that writes.
+        writable: False to leave the disk as it is: new values are kept in memory.
 
     Attributes:
         refused: rows read so far that were no whole value of ours, pickles included.
     """
 
-    def __init__(self, directory: Path, warn: Warn, timeout: float = 30.0) -> None:
+    def __init__(
+        self, directory: Path, warn: Warn, timeout: float = 30.0, *, writable: bool = True
+    ) -> None:
         self.directory = directory
         self.refused = 0
         self._blobs = Blobs(directory / "blobs")
@@ -77,8 +80,8 @@ class ValueStore:
         self._cache: Cache | None = None
         self._rebuilt = False
         # None while the disk takes values; after that, what it no longer took.
-        self._memory: dict[bytes, bytes] | None = None
-        self._readable = True
+        self._memory: dict[bytes, bytes] | None = None if writable else {}
+        self._readable = writable or (directory / DATABASE).exists()
 
     @property
     def persistent(self) -> bool:

@@ -150,6 +150,11 @@ def _format(connection: sqlite3.Connection) -> str | None:
     return row[0] if row else ""
 
 
+def scratch_state() -> sqlite3.Connection:
+    """A state that begins empty and leaves nothing: for sources that are no working tree."""
+    return _prepared(sqlite3.connect(":memory:", isolation_level=None))
+
+
 def _in_memory(path: str) -> sqlite3.Connection:
     memory = sqlite3.connect(":memory:", isolation_level=None)
     # Read without its log, which needs a place to write, it is whole only if that is empty.

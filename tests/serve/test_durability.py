@@ -122,7 +122,7 @@ def test_ctrl_c_exits_with_130_and_keeps_what_was_finished(shop, tmp_path):
     process = start(shop)
     first = shop.root / ".ctxbuild" / "packs" / "app.plan.json"
     end = time.monotonic() + 60
-    while not first.exists() and time.monotonic() < end:
+    while not first.exists() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     code, err = finish(process)
@@ -387,7 +387,7 @@ def test_a_read_only_cache_costs_a_warning_and_the_packs_are_written(
     read_only(shop.root / ".ctxbuild")
     result = shop.build()
     assert not result.failed
-    assert [line for line in result.warnings if ".ctxbuild: cannot be written" in line]
+    assert [line for line in result.warnings if "cannot be written: permission denied" in line]
     assert "class Store" in (shop.root / "packs" / "app.md").read_text()
     monkeypatch.undo()
     again = shop.build()

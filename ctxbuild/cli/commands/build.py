@@ -22,6 +22,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would run, only")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--explain", action="store_true", help="say why each stage ran")
+    parser.add_argument(
+        "--rev", metavar="REV", help="build from a commit, into @COMMIT beside the other packs"
+    )
     parser.add_argument("--budget", type=int, metavar="TOKENS", help="with a file: its budget")
 
 
@@ -29,6 +32,8 @@ def run(args: Namespace, console: Console) -> int:
     """Runs the command."""
     ctxfile, targets = _project(args)
     warnings: list[str] = []
+    if args.rev is not None:
+        return _build(args, console, ctxfile, targets, None, warnings)
     result, seen = quick_build(ctxfile, targets, warnings)
     if result is not None:
         _print(args, console, result)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
 
-from ctxbuild.cli import render
 from ctxbuild.cli.console import Console
-from ctxbuild.cli.progress import Progress
-from ctxbuild.cli.project import find_ctxfile, open_session, say_warnings
+from ctxbuild.cli.project import find_ctxfile
 from ctxbuild.errors import UsageError
+from ctxbuild.serve.fresh import quick_build
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxbuild.model import Pack, Plan
+    from ctxbuild.source.ctxfile import Ctxfile
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def arguments(parser: ArgumentParser) -> None:
         "--format", choices=("md", "xml", "json"), help="of the pack; json also of a plan"
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
+    parser.add_argument("--rev", metavar="REV", help="of a commit instead of the working tree")
 
 
 def run(args: Namespace, console: Console) -> int:
@@ -33,15 +35,62 @@ def run(args: Namespace, console: Console) -> int:
     if form in ("md", "xml") and (args.plan or args.blocks):
         what = "--plan" if args.plan else "--blocks"
         raise UsageError(f"{what} is printed as a table or as JSON", f"leave out --format {form}")
+    ctxfile = find_ctxfile(args)
+    if not _quick(args, console, ctxfile, form):
+        _build(args, console, ctxfile, form)
+    return 0
+
+
+def _ending(args: Namespace, form: str | None) -> str:
+    """Of the output that holds what is asked for; "" where it has to be made."""
+    if args.blocks:
+        return "pack.json" if form else ""
+    if args.plan:
+        return "plan.json" if form else ""
+    return {"json": "pack.json", "xml": "xml"}.get(form or "", "md")
+
+
+def _quick(args: Namespace, console: Console, ctxfile: Ctxfile, form: str | None) -> bool:
+    """Prints the output of a target that is fresh, without what building would import."""
+    ending = _ending(args, form)
+    if not ending:
+        return False
+    warnings: list[str] = []
+    result, seen = quick_build(ctxfile, [args.target], warnings)
+    if seen is not None:
+        seen.connection.close()
+    if result is None:
+        return False
+    target = result.targets[0]
+    file = f"{target.name}.{ending}"
+    if file not in map(os.path.basename, target.outputs):
+        return False
+    try:
+        with open(os.path.join(ctxfile.root, ctxfile.project.out, file), "rb") as output:
+            data = output.read()
+    except OSError:
+        return False
+    for line in (*warnings, *(f"{target.name}: {line}" for line in target.warnings)):
+        console.warn(line)
+    if args.blocks:
+        console.result(_blocks_json(data))
+    else:
+        console.result_bytes(data)
+    return True
+
+
+def _build(args: Namespace, console: Console, ctxfile: Ctxfile, form: str | None) -> None:
+    from ctxbuild.cli.progress import Progress
+    from ctxbuild.cli.project import open_session, say_warnings
+
     progress = Progress(console)
-    session = open_session(find_ctxfile(args), args, console, progress.on_event)
+    session = open_session(ctxfile, args, console, progress.on_event)
     with progress:
         pack, plan, files = session.artifact(args.target)
     say_warnings(console, session, pack.warnings, args.target)
-    if args.plan and form is None:
+    ending = _ending(args, form)
+    if args.plan and not ending:
         console.result(_plan(plan))
-    elif args.plan:
-        console.result_bytes(files[f"{pack.target}.plan.json"])
     elif args.blocks:
         console.result(_blocks_json(files[f"{pack.target}.pack.json"]) if form else _blocks(pack))
     elif form == "xml":
@@ -49,12 +98,12 @@ def run(args: Namespace, console: Console) -> int:
 
         console.result_bytes(xml(pack.target, pack.blocks).encode())
     else:
-        ending = "pack.json" if form == "json" else "md"
         console.result_bytes(files[f"{pack.target}.{ending}"])
-    return 0
 
 
 def _plan(plan: Plan) -> str:
+    from ctxbuild.cli import render
+
     rows = [("verdict", "form", "tokens", "unit", "reason")]
     for verdict in plan.verdicts:
         reason = verdict.reasons[0] if verdict.reasons else None
@@ -75,6 +124,8 @@ def _plan(plan: Plan) -> str:
 
 
 def _blocks(pack: Pack) -> str:
+    from ctxbuild.cli import render
+
     rows = [("form", "tokens", "section", "unit")]
     rows += [(b.form, f"{b.tokens:,}", b.section or b.layer, b.unit) for b in pack.blocks]
     return render.table(rows, frozenset({1}))

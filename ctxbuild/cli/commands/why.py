@@ -28,6 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="a target of the ctxfile")
     parser.add_argument("unit", metavar="UNIT", nargs="?", default="", help="path or path::symbol")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument("--rev", metavar="REV", help="of a commit instead of the working tree")
 
 
 def run(args: Namespace, console: Console) -> int:
