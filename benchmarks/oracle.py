@@ -96,7 +96,7 @@ def answers(
     except ImportError as error:
         message = "jedi is not installed: pip install -e '.[dev]'"
         raise CorpusError(message) from error
-    home = HOME.parent / "oracle" / f"jedi-{jedi.__version__}-{_VERSION}" / source(name).name
+    home = HOME / "oracle" / f"jedi-{jedi.__version__}-{_VERSION}" / source(name).name
     home.mkdir(parents=True, exist_ok=True)
     above = Path(CORPORA[name].package).parent
     files = {path: home / (path.replace("/", "+") + ".json") for path in paths}

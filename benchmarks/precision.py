@@ -110,7 +110,7 @@ def measure(name: str, *, only_cached: bool = False) -> Iterator[Measured]:
     signatures = Signatures(tree)
     paths = oracle.entries(name, ENTRIES)
     answers = oracle.answers(name, paths, only_cached=only_cached)
-    home = HOME.parent / "precision" / tree.name
+    home = HOME / "precision" / tree.name
     project = Project(cache=str(home), out=str(home / "packs"))
     session = Session(Ctxfile("", str(tree), project, ()), workers=2)
     yield from ask(

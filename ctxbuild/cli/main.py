@@ -69,7 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _no_command(arguments, name)
     assert at is not None
     module = _module(name)
-    args = _parser(name, module).parse_args(arguments[:at] + arguments[at + 1 :])
+    rest = arguments[:at] + arguments[at + 1 :]
+    args = _plain(module, rest) or _parser(name, module).parse_args(rest)
     return _run(module, args)
 
 
@@ -116,6 +117,41 @@ def _overview() -> str:
         f"commands:\n{rows}\n"
         "`ctxbuild COMMAND --help` tells more; `ctxbuild --version` prints the version.\n"
     )
+
+
+class _Plain:
+    """What a parser would give for names alone; every option has its default."""
+
+    directory, file, jobs, color = ".", None, 0, "auto"
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
+def _plain(module: ModuleType, arguments: Sequence[str]) -> Namespace | None:
+    """The arguments without argparse, which costs as much as a whole answer that is at hand.
+
+    None where there is an option, or the command has no such short cut.
+    """
+    shortcut = getattr(module, "plain", None)
+    if shortcut is None:
+        return None
+    names: list[str] = []
+    args = _Plain()
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "-C" and rest:
+            args.directory = rest.pop(0)
+        elif argument.startswith("-"):
+            return None
+        else:
+            names.append(argument)
+    values = shortcut(names)
+    if values is None:
+        return None
+    args.__dict__.update(values)
+    return args  # type: ignore[return-value]  # it is read like one
 
 
 def _module(name: str) -> ModuleType:

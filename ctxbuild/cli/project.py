@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from argparse import Namespace
-from collections.abc import Callable
 
 from ctxbuild.cli.console import Console
 from ctxbuild.errors import UsageError
 from ctxbuild.source import ctxfile as ctxfiles
+from ctxbuild.stores import parsed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
+
     from ctxbuild.engine.events import Event
     from ctxbuild.serve.session import Session
 
@@ -27,14 +29,14 @@ def find_ctxfile(args: Namespace) -> ctxfiles.Ctxfile:
     if not os.path.isdir(directory):
         raise UsageError(f"{directory}: is not a directory", "correct -C")
     if args.file:
-        return ctxfiles.load(os.path.join(directory, args.file))
+        return parsed.load(os.path.join(directory, args.file))
     found = ctxfiles.find(directory)
     if found is None:
         raise UsageError(
             "no ctxfile.toml here or in a directory above",
             "run `ctxbuild init`, or `ctxbuild build FILE` for a single file",
         )
-    return ctxfiles.load(found)
+    return parsed.load(found)
 
 
 def has_ctxfile(args: Namespace) -> bool:

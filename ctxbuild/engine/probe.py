@@ -26,6 +26,14 @@ def is_clean(connection: sqlite3.Connection, query: str, key: str, version: str)
     return row is not None and row == (0, version)
 
 
+def value_of(connection: sqlite3.Connection, query: str, key: str) -> bytes:
+    """The key of a node's value, b"" if it has none."""
+    row = connection.execute(
+        "SELECT value FROM nodes WHERE query = ? AND key = ?", (query, key)
+    ).fetchone()
+    return (row[0] or b"") if row else b""
+
+
 def input_is(connection: sqlite3.Connection, name: str, key: str, value: bytes) -> bool:
     """Whether an input was asked for and still has the value that was seen then."""
     row = connection.execute(

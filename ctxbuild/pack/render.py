@@ -111,9 +111,20 @@ def markdown(target: str, blocks: Sequence[Block], headers: str = "lean") -> str
         headers: "lean", or "full" for a header per block with number, path,
             symbol, lines, method and score.
     """
+    return title(target) + body(blocks, headers)
+
+
+def body(blocks: Sequence[Block], headers: str = "lean", first: int = 1) -> str:
+    """Blocks below the title, or some of them that share no header with others.
+
+    Args:
+        blocks: in layout order.
+        headers: as for `markdown`.
+        first: number of the first block, where headers have one.
+    """
     if headers == "full":
-        return title(target) + "".join(_full(number, b) for number, b in enumerate(blocks, 1))
-    return title(target) + "".join(_group(run) for run in groups(blocks))
+        return "".join(_full(number, block) for number, block in enumerate(blocks, first))
+    return "".join(_group(run) for run in groups(blocks))
 
 
 def _group(run: list[Block]) -> str:

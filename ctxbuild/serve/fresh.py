@@ -97,8 +97,8 @@ def fresh_results(seen: Look, ctxfile: Ctxfile, names: list[str]) -> list[Target
         if not _is_fresh(seen, ctxfile, name):
             return None
         known = stored_result(seen.connection, name)
-        if known is None:
-            return None
+        if known is None or known[0] != probe.value_of(seen.connection, ARTIFACT, name).hex():
+            return None  # the artifact was computed, but its files were not written
         results.append(known[1])
     return results
 

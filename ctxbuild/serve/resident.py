@@ -6,9 +6,11 @@ wrote to the state database meanwhile, memory is dropped and read again.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxbuild.errors import CtxbuildError
@@ -18,6 +20,7 @@ from ctxbuild.serve.results import BuildResult, TargetResult
 from ctxbuild.serve.session import Session
 from ctxbuild.stores import cachedir
 from ctxbuild.stores.look import Look, data_version
+from ctxbuild.stores.state import STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +59,9 @@ class Resident(Session):
         ctxfile: the project.
         watcher: of its root.
         workers: processes for parsing many files; 0 means one per core.
+
+    Attributes:
+        last: what the last question had to build; failures count.
     """
 
     def __init__(self, ctxfile: Ctxfile, watcher: Watcher, *, workers: int = 0) -> None:
@@ -63,6 +69,8 @@ class Resident(Session):
         self.watcher = watcher
         self._workspace: Workspace | None = None
         self._seen = 0
+        self._state: tuple[int, ...] = ()
+        self.last: tuple[TargetResult, ...] = ()
         self._results: dict[str, TargetResult] = {}
         # Targets whose outputs are known to be right, and those that were before the last changes.
         self._right: set[str] = set()
@@ -160,6 +168,7 @@ class Resident(Session):
                 # As in a build of its own, where the first target finds the facts stale.
                 first = results[0]
                 results[0] = first._replace(status="built", ran=(*facts, *first.ran))
+        self.last = tuple(result for result in results if result.status != "fresh")
         return results
 
     def _rebuild(self, workspace: Workspace, name: str) -> TargetResult:
@@ -200,6 +209,7 @@ class Resident(Session):
         """Before an answer: all that was changed before it was asked for is known."""
         self.events.clear()
         self.warnings.clear()
+        self.last = ()
         self.watcher.sync()
         self.update()
         if self._workspace is not None:
@@ -229,7 +239,7 @@ class Resident(Session):
         """The workspace under the lock of the cache; read anew if somebody else wrote to it."""
         with cachedir.locked(self.cache, on_wait=self._on_wait):
             workspace = self._workspace
-            if workspace is None or data_version(workspace.connection) != self._seen:
+            if workspace is None or not self._is_mine(workspace):
                 workspace = self._reopen()
             try:
                 yield workspace
@@ -245,6 +255,13 @@ class Resident(Session):
                 raise
             if workspace.is_told:
                 workspace.commit()
+
+    def _is_mine(self, workspace: Workspace) -> bool:
+        """Whether the state on the disk is the one that memory holds."""
+        return (
+            data_version(workspace.connection) == self._seen
+            and _file(self.cache / STATE) == self._state
+        )
 
     def _reopen(self) -> Workspace:
         from ctxbuild.wiring import Workspace
@@ -266,6 +283,7 @@ class Resident(Session):
             workspace.close()
             raise
         self._workspace, self._seen = workspace, seen.seen
+        self._state = _file(self.cache / STATE)
         return workspace
 
     def _keep_up(self, dirt: Dirt) -> set[str]:
@@ -305,3 +323,12 @@ class Resident(Session):
             if not outputs_intact(workspace.connection, str(self.out), name):
                 self._right.discard(name)
                 self._maybe.discard(name)
+
+
+def _file(path: Path) -> tuple[int, ...]:
+    """Which file stands at a path; nothing if there is none."""
+    try:
+        st = os.stat(path)
+    except OSError:
+        return ()
+    return (st.st_dev, st.st_ino)

@@ -9,6 +9,7 @@ target, so that an interrupt costs work and never correctness.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -209,6 +210,7 @@ class Session:
         from ctxbuild.wiring import Workspace
 
         gc.enable()
+        gc.set_threshold(50_000, 20, 20)  # facts are many small objects and hold no cycles
         with cachedir.locked(self.cache, on_wait=self._on_wait):
             seen = self._still_true(seen) or self._look()
             workspace = Workspace(
@@ -310,9 +312,9 @@ class Session:
         """Writes an artifact's files and remembers the report."""
         pipeline, database = workspace.pipeline, workspace.database
         files, pack = database.get(pipeline.files, name), database.get(pipeline.pack_value, name)
+        known = stored_result(workspace.connection, name)
         written = [] if dry else self._write(workspace, name, files)
         ran = self._ran(before)
-        known = stored_result(workspace.connection, name)
         if known is not None and f"plan({name})" not in ran:
             # What it draws from was counted when it was last planned; counting again would
             # cost more than the rest of such a build.
@@ -371,14 +373,20 @@ class Session:
         from ctxbuild.stores.atomic import write_if_changed
 
         written = []
+        execute = workspace.connection.execute
+        workspace.begin()
+        # Until all is written there is no report: what stands there may be of two builds.
+        execute("DELETE FROM results WHERE target = ?", (name,))
         for file, data in files.items():
             path = self.out / file
             if write_if_changed(path, data):
                 written.append(str(path))
-            workspace.begin()
-            workspace.connection.execute(
-                "REPLACE INTO outputs VALUES (?, ?, ?)", (str(path), name, stat_line(path))
-            )
+            execute("REPLACE INTO outputs VALUES (?, ?, ?)", (str(path), name, stat_line(path)))
+        known = execute("SELECT path, stat FROM outputs WHERE target = ?", (name,)).fetchall()
+        for path, stat in known:
+            # A format that is no longer asked for, deleted or changed by the user since.
+            if os.path.basename(path) not in files and stat_line(path) != stat:
+                execute("DELETE FROM outputs WHERE path = ?", (path,))
         return written
 
     def _remember(self, workspace: Workspace, result: TargetResult, value: str) -> None:

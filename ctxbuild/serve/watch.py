@@ -156,6 +156,8 @@ class Watcher:
         for moved in dirt.directories:
             for path in [p for p in watched if p == moved or p.startswith(moved + "/")]:
                 watches.unwatch(path)
+        if not watches.watched_for("outputs") and not self._watch_purposes():
+            return set()
         fresh = set(wanted - watches.watched())
         self._blind &= fresh
         try:

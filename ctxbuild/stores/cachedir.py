@@ -40,7 +40,7 @@ Nothing in here belongs into version control, and none of it is read by hand:
 """
 # What may stand in a directory that becomes a cache: a tracked one comes with the
 # first two; outputs may have been written before.
-_WELCOME: Final = frozenset({".gitignore", "README.md", "packs", "corpora", "lock"})
+_WELCOME: Final = frozenset({".gitignore", "README.md", "packs", "corpora", "lock", "cookies"})
 # What a change of format leaves alone: labels, the lock, and what is not ours to delete.
 _KEPT: Final = _WELCOME | {"CACHEDIR.TAG", "FORMAT"}
 

@@ -25,7 +25,7 @@ def stage_versions(connection: sqlite3.Connection) -> dict[str, str]:
     The digests are taken only when a file of this package, or what is installed,
     looks different from last time.
     """
-    stamp = _installation_stamp()
+    stamp = installation_stamp()
     stored = dict(connection.execute("SELECT name, value FROM state WHERE name LIKE 'version%'"))
     if stored.get("version-stamp") == stamp and len(stored) == len(_STAGE_SOURCES) + 1:
         return {name: stored[f"version:{name}"] for name in _STAGE_SOURCES}
@@ -50,6 +50,13 @@ def _remember(connection: sqlite3.Connection, named: dict[str, str]) -> None:
         connection.execute(f"PRAGMA busy_timeout = {wait}")
 
 
+def code_directories() -> list[str]:
+    """The directories in which a change may change `installation_stamp`."""
+    own = [os.path.join(_PACKAGE, *folder.split("/")) for folder in _FOLDERS]
+    installed = [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
+    return [*own, *installed]
+
+
 def code_of(versions: dict[str, str]) -> str:
     """What identifies the code of all stages together."""
     return "\0".join(f"{name}={versions[name]}" for name in sorted(versions))
@@ -67,7 +74,7 @@ def _package_files() -> list[str]:
     return sorted(found)
 
 
-def _installation_stamp() -> str:
+def installation_stamp() -> str:
     """Stats of this package's files and of the directories that packages are installed into."""
     stats = [os.stat(os.path.join(_PACKAGE, name)) for name in _package_files()]
     installed = [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]

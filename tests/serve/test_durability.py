@@ -544,3 +544,47 @@ def test_the_report_as_json_is_whole_after_a_recovery(built, capsys):
     report = json.loads(capsys.readouterr().out)
     assert [target["status"] for target in report["targets"]] == ["built"]
     assert report["ran"]
+
+
+# --- outputs follow the artifact ----------------------------------------------------------------
+
+
+def test_a_pack_that_was_only_looked_at_is_written_by_the_next_build(built, tmp_path):
+    built.replace("shop/store.py", "value: int", "value: float")
+    assert "value: float" in built.session().artifact("app")[0].text
+    assert "value: float" not in built.pack()
+    assert_right(built, tmp_path)
+
+
+def test_outputs_of_which_only_some_could_be_written_are_written_by_the_next_build(
+    built, monkeypatch, tmp_path
+):
+    old = (built.root / "shop/store.py").read_text()
+    built.replace("shop/store.py", "value: int", "value: float")
+    real = os.replace
+
+    def replace(source, target):
+        if str(target).endswith("app.pack.json"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    assert built.build().failed
+    monkeypatch.undo()
+    built.put("shop/store.py", old)
+    assert_right(built, tmp_path)
+
+
+def test_a_format_that_is_given_up_and_deleted_costs_no_later_build(built):
+    built.replace("ctxfile.toml", "budget", 'formats = ["md", "xml"]\nbudget')
+    built.build()
+    built.replace("ctxfile.toml", 'formats = ["md", "xml"]\n', "")
+    built.build()
+    (built.root / ".ctxbuild" / "packs" / "app.xml").unlink()
+    for _ in range(2):
+        result = built.build()
+    assert (result.ran, result.targets[0].written) == ((), ())
+    with sqlite3.connect(built.root / ".ctxbuild" / "state.db") as connection:
+        known = connection.execute("SELECT path FROM outputs").fetchall()
+    connection.close()
+    assert [path for (path,) in known if path.endswith(".xml")] == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-
 from ctxbuild.cli import render
 from ctxbuild.cli.console import Console
 from ctxbuild.cli.project import find_ctxfile, has_ctxfile
@@ -13,6 +11,9 @@ from ctxbuild.source.ctxfile import Ctxfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from typing import Any
+
     from ctxbuild.stores.look import Look
 
 
@@ -26,6 +27,11 @@ def arguments(parser: ArgumentParser) -> None:
         "--rev", metavar="REV", help="build from a commit, into @COMMIT beside the other packs"
     )
     parser.add_argument("--budget", type=int, metavar="TOKENS", help="with a file: its budget")
+
+
+def plain(names: list[str]) -> dict[str, Any] | None:
+    """The arguments of a command line of names alone."""
+    return {"targets": names}
 
 
 def run(args: Namespace, console: Console) -> int:

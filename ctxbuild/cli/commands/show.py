@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
 
 from ctxbuild.cli.console import Console
 from ctxbuild.cli.project import find_ctxfile
@@ -12,6 +11,9 @@ from ctxbuild.serve.fresh import quick_build
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from typing import Any
+
     from ctxbuild.model import Pack, Plan
     from ctxbuild.source.ctxfile import Ctxfile
 
@@ -27,6 +29,11 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("--rev", metavar="REV", help="of a commit instead of the working tree")
+
+
+def plain(names: list[str]) -> dict[str, Any] | None:
+    """The arguments of a command line of names alone, None if it needs the parser."""
+    return {"target": names[0]} if len(names) == 1 else None
 
 
 def run(args: Namespace, console: Console) -> int:

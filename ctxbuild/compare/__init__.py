@@ -1,0 +1,1 @@
+"""Artifacts against something: what differs between packs, and what that costs a reader."""
