@@ -76,7 +76,7 @@ class Measured:
     """One entry.
 
     Attributes:
-        gold: how many definitions it uses. bound: tokens of their bare signatures.
+        used: the definitions it uses. bound: tokens of their bare signatures.
         resolved: attribute calls resolved for certain. wrong: those jedi contradicts.
         answered: those of them that jedi resolves at all.
         fills: by tokens of context.
@@ -86,7 +86,7 @@ class Measured:
 
     corpus: str
     entry: str
-    gold: int
+    used: tuple[str, ...]
     bound: int
     resolved: int
     answered: int
@@ -166,8 +166,9 @@ def _entry(
         if each.startswith(f"{package}/") and each.endswith(".py")
     )
     skeletons = own + sum(count([desk.view.skeleton(each) for each in sorted(shown - {path})]))
+    units = tuple(sorted("::".join(unit) for unit in gold))
     return Measured(
-        corpus, path, len(gold), bound, resolved, answered, tuple(wrong), sources, skeletons, fills
+        corpus, path, units, bound, resolved, answered, tuple(wrong), sources, skeletons, fills
     )
 
 
@@ -186,7 +187,7 @@ def emitted_units(pack: Pack, entry: str, signatures: Signatures) -> set[Unit]:
 def _calls(
     desk: Desk, path: str, answers: list[oracle.Answer], signatures: Signatures
 ) -> tuple[int, int, list[str]]:
-    """Attribute calls resolved for certain to a definition, those jedi resolves too, and where it disagrees."""
+    """Attribute calls resolved for certain, those jedi resolves too, and where it disagrees."""
     view, lines = desk.view, desk.lines(path).references
     references = view.references(path)
     said: dict[tuple[int, str], set[Unit]] = {}
@@ -212,7 +213,7 @@ def _calls(
         answered += 1
         theirs = said[line, name]
         if not units & theirs:
-            wrong.append(f"{path}:{line} {name}: {sorted(units)[0]} or {sorted(theirs)[0]}")
+            wrong.append(f"{path}:{line} {name}: {min(units)} or {min(theirs)}")
     return resolved, answered, wrong
 
 
@@ -268,7 +269,7 @@ def table(measured: list[Measured]) -> str:
     lines = [head, "-" * len(head)]
     for name in [*dict.fromkeys(each.corpus for each in measured), ""]:
         chosen = [each for each in measured if name in ("", each.corpus)]
-        gold = median(each.gold for each in chosen)
+        gold = median(len(each.used) for each in chosen)
         line = f"{name or 'all':<12}  {len(chosen):>7}  {gold:>4.0f}  "
         line += f"{median(each.bound for each in chosen):>5.0f}"
         for budget in BUDGETS:

@@ -27,6 +27,7 @@ class Signatures:
         return self._file(path).get(name, ("", False))[0]
 
     def is_class(self, path: str, name: str) -> bool:
+        """Whether a definition is a class."""
         return self._file(path).get(name, ("", False))[1]
 
     def listing(self, units: Iterable[Unit]) -> str:

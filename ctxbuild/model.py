@@ -71,7 +71,7 @@ class Flow:
 
     Attributes:
         values: of a variable or attribute: what is assigned to it.
-        returns: of a function: what it returns; yields end in `[]`-able chains.
+        returns: of a function: what it returns; `*x` for a `yield` of `x`.
         attributes: of a class: (name, chains assigned to `self.name` in any method,
             the method it stands in, the annotation's source or "").
     """

@@ -7,6 +7,7 @@ its state database, its value store, its engine and its pipeline over a snapshot
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +18,14 @@ from ctxbuild.facts import language_of
 from ctxbuild.pack.pipeline import Pipeline
 from ctxbuild.pack.questions import Questions
 from ctxbuild.source import scan as scanning
+from ctxbuild.source.previous import previous
 from ctxbuild.source.scan import Changes
+from ctxbuild.stores.counts import RememberedCounts
 from ctxbuild.stores.disk import ValueStore
 from ctxbuild.stores.versions import code_of
 
 if TYPE_CHECKING:
+    from ctxbuild.pack.tokens import Counter
     from ctxbuild.source.ctxfile import Ctxfile
     from ctxbuild.source.scan import Snapshot
     from ctxbuild.stores.look import Look
@@ -62,7 +66,14 @@ class Workspace:
         tokenizer = ctxfile.project.tokenizer
         questions = Questions(self.snapshot, seen.versions, language_of, tokenizer)
         targets = {target.name: target for target in ctxfile.targets}
-        self.pipeline = Pipeline(questions, targets, tokenizer, seen.versions, _counter)
+        self.pipeline = Pipeline(
+            questions,
+            targets,
+            tokenizer,
+            seen.versions,
+            self._counter,
+            partial(previous, ctxfile.root),
+        )
         self.database = Database(
             self.connection,
             self.values,
@@ -120,7 +131,9 @@ class Workspace:
         questions, changes = self.pipeline.questions, self._untold
         moved = [*changes.added, *changes.removed]
         touched = [(questions.file, path) for path in (*moved, *changes.modified)]
-        touched += [(self.pipeline.config, target.name) for target in self.ctxfile.targets]
+        targets = self.ctxfile.targets
+        touched += [(self.pipeline.config, target.name) for target in targets]
+        touched += [(self.pipeline.previous, target.name) for target in targets if target.prefer]
         if moved:
             for source in questions.membership:
                 touched += [(source, key) for key in self.database.recorded(source)]
@@ -161,6 +174,11 @@ class Workspace:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
+    def _counter(self, tokenizer: str) -> Counter:
+        from ctxbuild.pack.tokens import counter
+
+        return RememberedCounts(self.connection, tokenizer, counter)
+
     def close(self) -> None:
         """Ends worker processes and closes the databases; uncommitted work is lost."""
         self.fanout.close()
@@ -170,9 +188,3 @@ class Workspace:
 
 def _union(some: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*some, *more)))
-
-
-def _counter(tokenizer: str) -> Callable[..., list[int]]:
-    from ctxbuild.pack.tokens import counter
-
-    return counter(tokenizer)

@@ -28,10 +28,10 @@ def test_this_machine_is_within_reach():
 
 def test_the_default_cache_is_out_of_reach():
     with pytest.raises(AssertionError, match="used the default cache"):
-        ValueStore(CACHE / "values", print).get(b"k")
+        ValueStore(CACHE / "of-a-test", print).get(b"k")
     with pytest.raises(AssertionError, match="used the default cache"):
         (CACHE / "state").write_text("")
-    assert not (CACHE / "values").exists()
+    assert not (CACHE / "of-a-test").exists()
     assert (CACHE / "README.md").read_text().startswith("# The cache")
 
 

@@ -81,6 +81,17 @@ class Console:
         """Whether somebody watches stderr."""
         return bool(self._err.isatty()) and not os.environ.get("CI")
 
+    def shows_screens(self) -> bool:
+        """Whether results go to a terminal that can move its cursor."""
+        return bool(self._out.isatty()) and os.environ.get("TERM", "") != "dumb"
+
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the terminal."""
+        import shutil
+
+        size = shutil.get_terminal_size((100, 24))
+        return size.columns, size.lines
+
     def width(self) -> int:
         """Columns of the terminal."""
         import shutil

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ctxbuild.engine.events import Cause, Event, Invalidated, Node, Ran, Reused
+from ctxbuild.engine.events import Cause, Event, Node, Ran, Reused
 
 if TYPE_CHECKING:
     from ctxbuild.serve.causes import Link
@@ -39,8 +39,6 @@ def explain_events(events: Iterable[Event], verb: str = "ran") -> str:
             lines.append(f"{shown_node(event.node)}: {cause_text(event.cause, verb)}")
         elif isinstance(event, Reused) and event.stage:
             lines.append(f"{shown_node(event.node)}: {_reuse(event)}")
-        elif isinstance(event, Invalidated) and event.node.query in ("file", "config"):
-            lines.append(f"{shown_node(event.node)}: {input_text(event.node, event.facet)}")
     return "\n".join(dict.fromkeys(lines)) + ("\n" if lines else "")
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
     from types import ModuleType
 
     from ctxbuild.cli.console import Console
@@ -20,15 +20,22 @@ if TYPE_CHECKING:
 COMMANDS = {
     "init": "write a commented ctxfile for this repository",
     "build": "bring targets up to date",
+    "watch": "keep targets fresh while files change",
     "show": "print a pack, its plan or its blocks",
+    "diff": "what differs between two packs, block by block",
+    "delta": "an appendix that turns a pack that was read into the present one",
     "why": "why a unit is in a pack, or why not, and at which cost",
     "explain": "why a target was rebuilt, or what a build would run",
     "graph": "who imports whom, as JSON, DOT or Mermaid",
-    "cache": "look at the cache, make it smaller, check it",
+    "bundle": "write packs, plans and what they rest on as one archive, or check one",
+    "mcp": "serve packs to agents over the Model Context Protocol",
+    "cache": "look at the cache, make it smaller, check it, carry it elsewhere",
     "schema": "print the JSON Schema of the ctxfile",
     "doctor": "check the installation, the cache and what is left out",
     "clean": "delete outputs and cache",
 }
+# What a running daemon answers, if there is one.
+_SERVED = ("build", "show", "why")
 _WITH_VALUE = frozenset({"-C", "-f", "-j", "--directory", "--file", "--jobs", "--color"})
 
 
@@ -68,9 +75,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         return _no_command(arguments, name)
     assert at is not None
-    module = _module(name)
     rest = arguments[:at] + arguments[at + 1 :]
-    args = _plain(module, rest) or _parser(name, module).parse_args(rest)
+    if name in _SERVED:
+        from ctxbuild.serve import client
+
+        code = client.ask(name, rest)
+        if code is not None:
+            return code
+    module = module_of(name)
+    args = _plain(module, rest) or make_parser(name, module).parse_args(rest)
     return _run(module, args)
 
 
@@ -154,13 +167,15 @@ def _plain(module: ModuleType, arguments: Sequence[str]) -> Namespace | None:
     return args  # type: ignore[return-value]  # it is read like one
 
 
-def _module(name: str) -> ModuleType:
+def module_of(name: str) -> ModuleType:
+    """The module of a command."""
     from importlib import import_module
 
     return import_module(f"ctxbuild.cli.commands.{name}")
 
 
-def _parser(name: str, module: ModuleType) -> ArgumentParser:
+def make_parser(name: str, module: ModuleType) -> ArgumentParser:
+    """The parser of a command line without the command's name."""
     from argparse import ArgumentParser, HelpFormatter
 
     parser = ArgumentParser(
@@ -179,6 +194,9 @@ def _parser(name: str, module: ModuleType) -> ArgumentParser:
     parser.add_argument("-v", "--verbose", action="store_true", help="tell more")
     parser.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="colour the output"
+    )
+    parser.add_argument(
+        "--no-daemon", action="store_true", help="do the work here, even if a daemon runs"
     )
     module.arguments(parser)
     return parser

@@ -25,6 +25,9 @@ def find_ctxfile(args: Namespace) -> ctxfiles.Ctxfile:
         UsageError: there is none.
         CtxfileError: it is wrong.
     """
+    resident = getattr(args, "resident", None)
+    if resident is not None:
+        return resident.ctxfile  # type: ignore[no-any-return]  # see cli/remote.py
     directory = args.directory
     if not os.path.isdir(directory):
         raise UsageError(f"{directory}: is not a directory", "correct -C")
@@ -60,6 +63,10 @@ def open_session(
         UsageError: `-j` is negative.
         RevisionError: `--rev` names no commit.
     """
+    resident = getattr(args, "resident", None)
+    if resident is not None:
+        resident.listen(on_event)
+        return resident  # type: ignore[no-any-return]  # see cli/remote.py
     if args.jobs < 0:
         raise UsageError(f"-j {args.jobs}: is negative", "give the number of processes")
     from ctxbuild.serve.session import Session

@@ -128,4 +128,5 @@ def _is_plain(args: Namespace, session: Resident) -> bool:
     declared = {target.name for target in session.ctxfile.targets}
     named = getattr(args, "targets", None)
     named = [args.target] if named is None else named
-    return declared.issuperset(named) and getattr(args, "budget", None) is None
+    own = ("budget", "rev", "dry_run", "explain", "verbose", "no_daemon")
+    return declared.issuperset(named) and not any(getattr(args, name, None) for name in own)

@@ -102,15 +102,21 @@ def from_data(raw: dict[str, Any]) -> Artifact:
     Raises:
         KeyError, TypeError, ValueError, AttributeError: something is missing or wrong.
     """
-    warnings = tuple(map(str, raw.get("warnings", ())))
-    texts = (str(raw[key]) for key in ("target", "digest", "tokenizer"))
-    numbers = (int(raw[key]) for key in ("budget", "reserve", "tokens"))
     blocks = tuple(map(shown_from, raw["blocks"]))
     units = [block.unit for block in blocks]
     if len(set(units)) < len(units):
         twice = next(unit for unit in units if units.count(unit) > 1)
         raise ValueError(f"unit {twice!r} stands in it twice")
-    return Artifact(Head(*texts, *numbers, warnings), blocks)
+    head = Head(
+        target=str(raw["target"]),
+        digest=str(raw["digest"]),
+        tokenizer=str(raw["tokenizer"]),
+        budget=int(raw["budget"]),
+        reserve=int(raw["reserve"]),
+        tokens=int(raw["tokens"]),
+        warnings=tuple(map(str, raw.get("warnings", ()))),
+    )
+    return Artifact(head, blocks)
 
 
 def shown_from(raw: dict[str, Any]) -> Shown:
@@ -161,11 +167,11 @@ def data_of(shown: Shown) -> dict[str, Any]:
 def text_of(artifact: Artifact) -> str | None:
     """What the model read, byte for byte; None where the artifact does not tell.
 
-    The artifact does not say how headers were written: the digest does.
+    The artifact does not say in which format and with which headers: the digest does.
     """
     blocks = [_block(shown) for shown in artifact.blocks]
-    for headers in ("lean", "full"):
-        text = render.markdown(artifact.head.target, blocks, headers)
+    for form, headers in (("md", "lean"), ("md", "full"), ("xml", "lean"), ("json", "lean")):
+        text = render.rendering(form, artifact.head.target, blocks, headers)
         if f"sha256:{sha256(text.encode()).hexdigest()}" == artifact.head.digest:
             return text
     return None
@@ -184,5 +190,7 @@ def _block(shown: Shown) -> Block:
         tokens=shown.tokens,
         digest=shown.digest.removeprefix("sha256:"),
         score=shown.score,
-        reasons=tuple(Reason(cause.kind, cause.unit, None, cause.detail) for cause in shown.reasons),
+        reasons=tuple(
+            Reason(cause.kind, cause.unit, None, cause.detail) for cause in shown.reasons
+        ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ctxbuild.model import Problem
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ctxbuild.facts.languages import Grammar
 
-    Match = dict[str, list[Node]]
+Match: TypeAlias = "dict[str, list[Node]]"
 
 # The parser asks every hundred steps whether to go on. Well-formed code needs about one
 # question per 60 bytes; counting questions instead of seconds keeps facts deterministic.
@@ -136,20 +136,20 @@ class Captures:
     def __init__(self, root: Node, grammar: Grammar) -> None:
         from tree_sitter import QueryCursor
 
-        parts: list[int] = []
-        roles: dict[str, list[Match]] = {role: [] for role in grammar.roles if role}
         codes = grammar.parts
+        roles: dict[str, list[Match]] = {role: [] for role in grammar.roles if role}
         keep = [None if role is None else roles[role].append for role in grammar.roles]
-        add = parts.append
-        for index, match in QueryCursor(grammar.query).matches(root):
-            code = codes[index]
-            if code is not None:
-                node = match["part"][0]
-                add(node.start_byte << 32 | node.end_byte << 4 | code)
+        matches = QueryCursor(grammar.query).matches(root)
+        parts = [
+            (node := match["part"][0]).start_byte << 32 | node.end_byte << 4 | code
+            for index, match in matches
+            if (code := codes[index]) is not None
+        ]
+        parts.sort()
+        for index, match in matches:
             role = keep[index]
             if role is not None:
                 role(match)
-        parts.sort()
         self.parts = parts
         self.roles = roles
 

@@ -130,31 +130,39 @@ class _Sweep:
         for part in group:
             code = part & 15
             end = (part >> 4) & _END
-            if code == _NAME:
-                if end in self._member_ends or start < self._dotted_end:
-                    return
-                chain, chain_end = self._cut(start, end), end
-            elif code in _LINKS:
+            if code in _LINKS:
                 links += 1
                 if links <= LONGEST:
                     chain = self._linked(chain, code, start, chain_end, end)
                 chain_end = end
-            elif code == _TEXT:
-                chain, chain_end = '"', end
-            elif code == _GROUP:
-                chain, chain_end, group_end = "?", end, end
+            elif code in _MARKS:
+                kind, mark_end = _MARKS[code], end
             elif code == _ANNOTATION:
                 self._annotation_end = max(self._annotation_end, end)
-            elif code in _NO_USE:
-                if code == _DOTTED:
-                    self._dotted_end = max(self._dotted_end, end)
+            elif self._is_no_use(code, start, end):
                 return
             else:
-                kind, mark_end = _MARKS[code], end
+                chain, chain_end = self._first(code, start, end), end
+                if code == _GROUP:
+                    group_end = end
         if group_end >= 0:
             self._groups.append((start, group_end, chain[1:], len(self._result.uses)))
         if chain and (links or group_end < 0):
             self._close(start, chain_end, chain, kind if mark_end == chain_end else None, links)
+
+    def _is_no_use(self, code: int, start: int, end: int) -> bool:
+        """Whether a part tells that its name is the name of a member, or of an import."""
+        if code == _NAME:
+            return end in self._member_ends or start < self._dotted_end
+        if code == _DOTTED:
+            self._dotted_end = max(self._dotted_end, end)
+        return code in _NO_USE
+
+    def _first(self, code: int, start: int, end: int) -> str:
+        """What a chain begins with."""
+        if code == _NAME:
+            return self._cut(start, end)
+        return '"' if code == _TEXT else "?"
 
     def _linked(self, chain: str, code: int, start: int, previous: int, end: int) -> str:
         """A chain with one more link, which ends at `end`."""
@@ -223,23 +231,23 @@ def _open_groups(groups: list[tuple[int, int, str, int]], data: bytes, result: C
     Groups come in source order; opening them backwards opens the inner ones first.
     """
     at, uses = result.at, result.uses
+    begins: dict[int, int] = {}  # by start of an opened group: where the chain inside begins
     gone: set[int] = set()
     for start, end, links, place in reversed(groups):
         inner = _argument(data, start)
         while data[inner : inner + 5] == b"await" and data[inner + 5 : inner + 6].isspace():
             inner = _argument(data, inner + 5)
-        inner_end, chain = at.get(inner, (0, ""))
-        if not chain and links:
-            inner_end, chain = _bare(uses, inner)
+        inner_end, chain = at.get(inner) or _bare(uses, inner)
         if not chain or not _closes(data, inner_end, end):
             continue
+        begins[start] = begins.get(inner, inner)
         if not links:
             at[start] = (end, chain)
             continue
         at[start] = (at[start][0], chain + links)
         _start, _chain, kind, _bare_name = uses[place]
         uses[place] = (start, chain + links, kind, False)
-        gone.add(inner)
+        gone.add(begins.pop(start))
     if gone:
         result.uses = [use for use in uses if use[0] not in gone]
 

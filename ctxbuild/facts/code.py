@@ -11,14 +11,9 @@ from ctxbuild.facts.decode import LIMIT, PARSED, decode
 from ctxbuild.model import Facts, Lines, Outline, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from ctxbuild.facts.bindings import Bound
-    from ctxbuild.facts.capture import Source
-    from ctxbuild.facts.chains import Chains, Use
     from ctxbuild.facts.languages import Grammar
-    from ctxbuild.facts.scopes import Scopes
-    from ctxbuild.model import Reference
 
 _SUMMARY = 120  # characters
 _SENTENCE = re.compile(r"[.!?](?=\s|\Z)")
@@ -36,14 +31,16 @@ def extract(data: bytes, language: str | None) -> Facts:
         The facts. Whatever the bytes are, nothing is raised; what is wrong with them is
         in `problems`. A file over `decode.PARSED` bytes is kept as text; of one over
         `decode.LIMIT` bytes nothing is kept but the outline's summary. In a file with
-        syntax errors, what is well-formed around them is there; definitions whose own header is broken are left out with their members,
-        so that every signature and the skeleton parse.
+        syntax errors, what is well-formed around them is there; definitions whose own
+        header is broken are left out with their members, so that every signature and
+        the skeleton parse.
     """
     if len(data) > LIMIT:
         head, problems = decode(data[:4096].replace(b"\0", b""))
         problem = Problem("too-large", f"{len(data):,} bytes: over {LIMIT:,} nothing is read")
         outline = Outline(language or "", summary=_text_summary(head))
-        return Facts(outline, lines=Lines(total=data.count(b"\n") + 1), problems=(problem,))
+        total = data.count(b"\n") + (not data.endswith(b"\n"))
+        return Facts(outline, lines=Lines(total=total), problems=(problem,))
     text, problems = decode(data)
     if language is not None and len(data) > PARSED:
         problem = Problem("too-large", f"{len(data):,} bytes: over {PARSED:,} kept as text")
@@ -81,14 +78,17 @@ def _text_only(text: str, language: str, problems: tuple[Problem, ...]) -> Facts
 
 
 def _extract(text: str, grammar: Grammar, problems: tuple[Problem, ...]) -> Facts:
-    from ctxbuild.facts.bindings import Binder, find_flows
+    from ctxbuild.facts.bindings import Binder
     from ctxbuild.facts.capture import Captures, Source, first_error, parse
     from ctxbuild.facts.chains import find_chains
     from ctxbuild.facts.exports import find_exported
+    from ctxbuild.facts.flows import find_flows
     from ctxbuild.facts.imports import find_imports
+    from ctxbuild.facts.references import find_references
     from ctxbuild.facts.scopes import Scopes
     from ctxbuild.facts.skeleton import render_file
     from ctxbuild.facts.symbols import SymbolReader
+    from ctxbuild.facts.values import Values
 
     source = Source(text)
     name = grammar.language.name
@@ -100,13 +100,13 @@ def _extract(text: str, grammar: Grammar, problems: tuple[Problem, ...]) -> Fact
     captures = Captures(root, grammar)
     scopes = Scopes(captures, source)
     chains = find_chains(captures, source, grammar.language)
-    binder = Binder(captures, source, scopes, chains, grammar)
-    bound = binder.read()
+    values = Values(source, chains, grammar)
+    bound = Binder(captures, source, scopes, values, grammar).read()
     imports, dynamic = find_imports(captures, source, scopes, chains, bound.named, grammar.language)
     reader = SymbolReader(captures, source, scopes, chains, grammar)
     broken = first_error(root)
     entries = reader.read(bound, broken is not None)
-    references, reference_lines = _references(chains, bound, scopes, source)
+    references, reference_lines = find_references(chains, bound, values.tested, scopes, source)
     definitions = tuple(entry.symbol for entry in entries)
     docstring = reader.module_docstring()
     if broken is not None:
@@ -124,7 +124,7 @@ def _extract(text: str, grammar: Grammar, problems: tuple[Problem, ...]) -> Fact
         ),
         imports=tuple(item for _start, item in imports),
         definitions=definitions,
-        flows=find_flows(binder, bound, captures, scopes),
+        flows=find_flows(values, bound, captures, scopes),
         references=references,
         bindings=tuple(binding for _start, binding in bound.bindings),
         bodies=tuple(entry.body for entry in entries),
@@ -138,81 +138,6 @@ def _extract(text: str, grammar: Grammar, problems: tuple[Problem, ...]) -> Fact
         ),
         problems=problems,
     )
-
-
-def _references(
-    chains: Chains, bound: Bound, scopes: Scopes, source: Source
-) -> tuple[tuple[Reference, ...], tuple[int, ...]]:
-    """The uses worth keeping: not local names alone, nor what nests in functions."""
-    from ctxbuild.model import Reference
-
-    bounds, owners = scopes.segments()
-    line_starts = source.line_starts
-    bounds = [*bounds, len(source.data) + 1]
-    line_starts = [*line_starts, len(source.data) + 1]
-    local, hidden = _visible(scopes)
-    out: list[Reference] = []
-    lines: list[int] = []
-    segment, line = 0, 0
-    previous = -1
-    names: frozenset[str] | set[str] = frozenset()
-    inner: frozenset[str] | set[str] = frozenset()
-    scope = ""
-    uses = sorted([*chains.uses, *bound.uses], key=_use_start) if bound.uses else chains.uses
-    guards = bound.guards
-    for start, chain, kind, bare in uses:
-        while bounds[segment + 1] <= start:
-            segment += 1
-        if segment != previous:
-            previous = segment
-            owner = owners[segment]
-            names, inner, scope = local[owner], hidden[owner], scopes.all[owner].qualified
-        if bare:
-            if chain in names or chain in inner:
-                continue
-        elif chain[0] == "?":
-            if "." not in chain:
-                continue
-        elif inner and _root(chain) in inner:
-            continue
-        while line_starts[line + 1] <= start:
-            line += 1
-        if start in guards and kind == "read":
-            kind = "guard"
-        out.append(Reference(chain, scope, kind))
-        lines.append(line + 1)
-    return tuple(out), tuple(lines)
-
-
-def _use_start(use: Use) -> int:
-    return use[0]
-
-
-def _visible(scopes: Scopes) -> tuple[list[set[str]], list[set[str]]]:
-    """Per scope: the local names that functions around it bind, and the hidden definitions."""
-    local: list[set[str]] = []
-    hidden: list[set[str]] = []
-    for scope in scopes.all:
-        if not local:
-            local.append(set())
-            hidden.append(set())
-            continue
-        parent_local, parent_hidden = local[scope.parent], hidden[scope.parent]
-        own = scope.names if scope.kind == "function" else ()
-        local.append(_joined(parent_local, own))
-        hidden.append(_joined(parent_hidden, scope.hidden))
-    return local, hidden
-
-
-def _joined(base: set[str], more: Iterable[str]) -> set[str]:
-    return base.union(more) if more else base
-
-
-def _root(chain: str) -> str:
-    for index, character in enumerate(chain):
-        if character in ".([":
-            return chain[:index]
-    return chain
 
 
 def _count_lines(text: str) -> int:

@@ -15,7 +15,7 @@ _BLANK = re.compile(rb"^[ \t\f]*(?:#[^\n\r]*)?$")
 
 
 def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
-    """The text of a file, with `\\n` line ends and without a byte order mark.
+    """The text of a file, with line feeds as line ends and without a byte order mark.
 
     Args:
         data: the file's bytes, at most `LIMIT`.

@@ -67,7 +67,7 @@ def find_exported(
 
 def _strings(text: str) -> list[str] | None:
     """The strings of a literal list, tuple or sum of them; None for anything else."""
-    names = []
+    names: list[str] = []
     position = 0
     while True:
         between = _BETWEEN.match(text, position)

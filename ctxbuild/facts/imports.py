@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from typing import TYPE_CHECKING, TypeAlias
 
 from ctxbuild.model import Import, ImportKind
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ctxbuild.facts.scopes import Scopes
 
 Region = tuple[int, int, ImportKind]
+Cut: TypeAlias = "Callable[[int, int], str]"
 
 _WORD = re.compile(r"\w+")
 _SPACE = re.compile(r"\s+|\\\n")
@@ -25,6 +27,7 @@ _LITERAL_CALL = re.compile(
     r"""\(\s*(?:name\s*=\s*)?(["'])(\.*)([\w.]*)\1\s*"""
     r"""(?:,\s*(?:package\s*=\s*)?(?:(["'])([\w.]+)\4|(__package__|__name__))\s*)?,?\s*\)\Z"""
 )
+_CLIP = 200  # bytes of a condition that are looked at
 _LONGEST_CALL = 400  # characters of the arguments of an importing call
 _FUTURE = "__future__"
 
@@ -51,10 +54,11 @@ def find_imports(
         (start byte, import) in source order; names of dynamic constructs.
     """
     cut = source.cutter()
-    regions = _regions(captures, cut, language) if captures.role("import") else []
+    matches = sorted(captures.role("import"), key=_position)
+    starts = [_position(match) for match in matches]
+    conditions = _Conditions(_regions(captures, cut, language, starts) if matches else [])
     found: list[tuple[int, Import]] = []
-    conditions = _Conditions(regions)
-    for match in sorted(captures.role("import"), key=_position):
+    for match in matches:
         module_node = match["module"][0] if "module" in match else None
         name_node = match["name"][0] if "name" in match else None
         at = name_node if name_node is not None else module_node
@@ -83,7 +87,7 @@ def _start(item: tuple[int, Import]) -> int:
     return item[0]
 
 
-def _module(node: Node | None, cut: Callable[[int, int], str]) -> tuple[int, str]:
+def _module(node: Node | None, cut: Cut) -> tuple[int, str]:
     """How many dots a module's name begins with, and the name without them."""
     if node is None:
         return 0, _FUTURE
@@ -92,40 +96,43 @@ def _module(node: Node | None, cut: Callable[[int, int], str]) -> tuple[int, str
     return len(text) - len(name), name
 
 
-def _joined(node: Node, cut: Callable[[int, int], str]) -> str:
+def _joined(node: Node, cut: Cut) -> str:
     text = cut(node.start_byte, node.end_byte)
     return text if text.isidentifier() else _SPACE.sub("", text)
 
 
-def _regions(
-    captures: Captures, cut: Callable[[int, int], str], language: Language
-) -> list[Region]:
-    """Where the kind of an import is not "top", as byte ranges."""
+def _regions(captures: Captures, cut: Cut, language: Language, starts: list[int]) -> list[Region]:
+    """Where the kind of an import is not "top", as byte ranges that hold imports."""
     checking = language.words("imports", "type_checking")
     fallback = language.words("imports", "fallback")
     regions: list[Region] = []
     for match in captures.role("condition"):
-        node, condition = match["node"][0], match["condition"][0]
-        regions.append((node.start_byte, node.end_byte, "conditional"))
-        words = _WORD.findall(cut(condition.start_byte, min(condition.end_byte, _clip(condition))))
-        if checking.isdisjoint(words):
+        start, end = _holds_any(match["node"][0], starts)
+        if end < 0:
             continue
-        then = match["then"][0]
-        if "not" in words:
-            regions.append((then.end_byte, node.end_byte, "type-checking"))
-        else:
-            regions.append((then.start_byte, then.end_byte, "type-checking"))
+        regions.append((start, end, "conditional"))
+        words = _words(match["condition"][0], cut)
+        if not checking.isdisjoint(words):
+            then = match["then"][0]
+            inside = (then.end_byte, end) if "not" in words else (then.start_byte, then.end_byte)
+            regions.append((*inside, "type-checking"))
     for match in captures.role("fallback"):
-        node, condition = match["node"][0], match["condition"][0]
-        text = cut(condition.start_byte, min(condition.end_byte, _clip(condition)))
-        if not fallback.isdisjoint(_WORD.findall(text)):
-            regions.append((node.start_byte, node.end_byte, "fallback"))
+        start, end = _holds_any(match["node"][0], starts)
+        if end >= 0 and not fallback.isdisjoint(_words(match["condition"][0], cut)):
+            regions.append((start, end, "fallback"))
     regions.sort()
     return regions
 
 
-def _clip(node: Node) -> int:
-    return node.start_byte + 200
+def _holds_any(node: Node, starts: list[int]) -> tuple[int, int]:
+    """Where a node stands, or an end of -1 if no import stands in it."""
+    start, end = node.start_byte, node.end_byte
+    place = bisect_left(starts, start)
+    return (start, end) if place < len(starts) and starts[place] < end else (start, -1)
+
+
+def _words(node: Node, cut: Cut) -> list[str]:
+    return _WORD.findall(cut(node.start_byte, min(node.end_byte, node.start_byte + _CLIP)))
 
 
 class _Conditions:
@@ -159,31 +166,21 @@ def _dynamic(
     language: Language,
 ) -> set[str]:
     """Add imports by call with a literal name; return what stays dynamic."""
-    always = language.words("dynamic", "always")
     importing = language.words("dynamic", "imports")
-    module = str(language.table.get("dynamic", {}).get("import_module", ""))
     functions = language.words("dynamic", "module_functions")
-    owned = {scope.name for scope in scopes.all if scope.depth == 1}
-    owned.update(item.alias for _at, item in found if item.module != module)
-    callees = {name: name for name in always | importing if name not in owned}
-    callees.update({f"builtins.{name}": name for name in always | importing})
-    callees.update({f"{module}.{name}": name for name in importing})
-    for _at, item in found:
-        if item.module == module and item.name in importing:
-            callees[item.alias] = str(item.name)
-        elif item.module == module and item.name is None:
-            callees.update({f"{item.alias}.{name}": name for name in importing})
+    callees = _callees(found, scopes, language)
     dynamic = {
         scope.name
         for scope in scopes.all
         if scope.depth == 1 and scope.kind == "function" and scope.name in functions
     }
     cut = source.cutter()
-    for chain, start, callee_end, end in chains.calls:
+    calls = [*chains.calls, *_calls_by_alias(chains, callees, importing)]
+    for chain, start, callee_end, end in calls:
         name = callees.get(chain)
         if name is None:
             continue
-        item = None
+        item: Import | None = None
         if name in importing and end - callee_end <= _LONGEST_CALL:
             scope = scopes.all[scopes.function_of(scopes.at(start))].qualified
             item = _literal_import(cut(callee_end, end), named.get(start, ""), scope)
@@ -192,6 +189,42 @@ def _dynamic(
         else:
             found.append((start, item))
     return dynamic
+
+
+def _calls_by_alias(
+    chains: Chains, callees: dict[str, str], importing: frozenset[str]
+) -> list[tuple[str, int, int, int]]:
+    """Calls of importing functions by other names, as in `Chains.calls`."""
+    aliases = {alias for alias, name in callees.items() if name in importing and alias != name}
+    aliases = {alias for alias in aliases if "." not in alias}
+    if not aliases:
+        return []
+    found = []
+    for start, (end, chain) in chains.at.items():
+        name, opening, rest = chain.partition("()")
+        if opening and name in aliases:
+            callee_end = start + len(name.encode())
+            found.append((name, start, callee_end, callee_end if rest else end))
+    return found
+
+
+def _callees(found: list[tuple[int, Import]], scopes: Scopes, language: Language) -> dict[str, str]:
+    """By chain: the builtin, or the importing function, that it calls in this file."""
+    always = language.words("dynamic", "always")
+    importing = language.words("dynamic", "imports")
+    module = str(language.table.get("dynamic", {}).get("import_module", ""))
+    builtins = str(language.table.get("dynamic", {}).get("builtins", ""))
+    owned = {scope.name for scope in scopes.all if scope.depth == 1}
+    owned.update(item.alias for _at, item in found if item.module not in (module, builtins))
+    callees = {name: name for name in always | importing if name not in owned}
+    callees.update({f"{builtins}.{name}": name for name in always | importing})
+    callees.update({f"{module}.{name}": name for name in importing})
+    for _at, item in found:
+        if item.module == module and item.name in importing:
+            callees[item.alias] = str(item.name)
+        elif item.module == module and item.name is None:
+            callees.update({f"{item.alias}.{name}": name for name in importing})
+    return callees
 
 
 def _literal_import(arguments: str, alias: str, scope: str) -> Import | None:

@@ -27,7 +27,7 @@ class Scope:
         head, colon, body: where the header starts and ends, and where the body starts.
         parent: number of the enclosing scope.
         is_symbol: whether no function encloses it.
-        hidden: names of definitions nested in functions, that nobody outside can use.
+        hidden: names of definitions inside functions, which nobody outside can use.
         names: names bound inside (functions only), for `chains` to leave out.
     """
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 Docstrings = Literal["full", "first", "none"]
 
 _INDENT = "    "
+_DEFINITIONS = frozenset(("class", "function", "method", "property"))
 _LITERAL = re.compile(r"([rRuU]?)(\"{3}|'{3}|[\"'])(.*)\2\Z", re.DOTALL)
 _LINE_START = re.compile(r"\n(?=[^\n])")
 
@@ -32,53 +33,78 @@ def render_symbols(
         The text, members under their class, in source order, ending with a newline,
         or "" when nothing is kept.
     """
-    needed = set(keep)
-    for name in keep:
-        while "." in name:
-            name = name.rpartition(".")[0]
-            needed.add(name)
-    pieces: list[str] = []
-    open_classes: list[str] = []
-    unfilled = False  # the last piece is a class header without anything under it
-    last_statement = "\n"  # a definition: what follows at module level gets an empty line
+    page = _Page(docstrings)
+    needed = _with_classes(keep)
     for symbol in definitions:
-        if symbol.name not in needed:
-            continue
+        if symbol.name in needed:
+            page.add(symbol)
+    return page.text()
+
+
+def _with_classes(names: Collection[str]) -> set[str]:
+    """Qualified names with those of the classes around them."""
+    needed: set[str] = set()
+    for name in names:
+        around = name
+        while around and around not in needed:
+            needed.add(around)
+            around = around.rpartition(".")[0]
+    return needed
+
+
+class _Page:
+    """A skeleton under construction: pieces, and the classes that are open at its end."""
+
+    def __init__(self, docstrings: Docstrings) -> None:
+        self._docstrings = docstrings
+        self._pieces: list[str] = []
+        self._open: list[str] = []
+        self._unfilled = False  # the last piece is a class header without anything under it
+        self._last = ""  # the last statement, or a line feed after a definition
+
+    def add(self, symbol: Symbol) -> None:
+        """Put a symbol under its class; without its class there is no place for it."""
         around = symbol.name.rpartition(".")[0]
-        while open_classes and open_classes[-1] != around:
-            open_classes.pop()
-            if unfilled:
-                pieces[-1] += " ..."
-                unfilled = False
-        if around and not open_classes:
-            continue
-        depth = len(open_classes)
-        is_definition = symbol.kind in ("class", "function", "method", "property")
-        if not is_definition:
-            if symbol.signature != last_statement:
-                gap = "\n" if depth == 0 and pieces and last_statement == "\n" else ""
-                pieces.append(gap + _indented(symbol.signature, depth))
-                last_statement = symbol.signature
-                unfilled = False
-            continue
-        last_statement = "\n"
-        docstring = shown_docstring(symbol.docstring, docstrings)
-        header = _indented(symbol.signature, depth)
-        pieces.append(f"\n{header}" if depth == 0 and pieces else header)
+        while self._open and self._open[-1] != around:
+            self._open.pop()
+            self._fill()
+        if around and not self._open:
+            return
+        if symbol.kind in _DEFINITIONS:
+            self._definition(symbol, len(self._open))
+        elif symbol.signature != self._last:  # `A, B = 1, 2` is two symbols
+            self._piece(_indented(symbol.signature, len(self._open)), gap=self._last == "\n")
+            self._last = symbol.signature
+            self._unfilled = False
+
+    def text(self) -> str:
+        self._fill()
+        return "\n".join(self._pieces) + "\n" if self._pieces else ""
+
+    def _definition(self, symbol: Symbol, depth: int) -> None:
+        docstring = shown_docstring(symbol.docstring, self._docstrings)
+        self._piece(_indented(symbol.signature, depth), gap=True)
+        self._last = "\n"
         if docstring:
-            pieces.append(_indented(docstring, depth + 1))
+            self._pieces.append(_indented(docstring, depth + 1))
         if symbol.kind == "class":
-            open_classes.append(symbol.name)
-            unfilled = not docstring
+            self._open.append(symbol.name)
+            self._unfilled = not docstring
+            return
+        self._unfilled = False
+        if docstring:
+            self._pieces.append(_INDENT * (depth + 1) + "...")
         else:
-            unfilled = False
-            if docstring:
-                pieces.append(_INDENT * (depth + 1) + "...")
-            else:
-                pieces[-1] += " ..."
-    if unfilled:
-        pieces[-1] += " ..."
-    return "\n".join(pieces) + "\n" if pieces else ""
+            self._pieces[-1] += " ..."
+
+    def _piece(self, text: str, *, gap: bool) -> None:
+        """Add lines, at module level after an empty one."""
+        self._pieces.append("\n" + text if gap and self._pieces and not self._open else text)
+
+    def _fill(self) -> None:
+        if self._unfilled:
+            self._pieces[-1] += " ..."
+            self._unfilled = False
 
 
 def render_file(docstring: str, definitions: Sequence[Symbol]) -> str:
@@ -100,9 +126,11 @@ def shown_docstring(literal: str, docstrings: Docstrings) -> str:
     if docstrings == "full" or "\n" not in literal:
         return literal
     found = _LITERAL.match(literal)
-    if found is None:  # several literals side by side
+    if found is None:
         return literal
     prefix, quotes, content = found[1], found[2], found[3]
+    if quotes in content.replace("\\\\", "").replace(f"\\{quotes[0]}", ""):
+        return literal  # several literals side by side
     line = first_line(content).rstrip("\\")
     if not line:
         return ""

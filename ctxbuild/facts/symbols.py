@@ -140,10 +140,10 @@ class SymbolReader:
             kind = "constant"
         signature = self._cut(item.start, item.end)
         if len(signature) > _LONGEST or "\n" in signature:
-            signature = self._shortened(item, signature)
+            signature = self._shortened(item)
         return Symbol(name, kind, signature, returns=item.annotation)
 
-    def _shortened(self, item: Assigned, signature: str) -> str:
+    def _shortened(self, item: Assigned) -> str:
         """The statement with `...` for its value, or for the arguments of a call."""
         value = item.value_start
         if value < 0:

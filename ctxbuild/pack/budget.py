@@ -10,13 +10,16 @@ from ctxbuild.model import Block, Candidate, Rung, Verdict
 from ctxbuild.pack import render
 from ctxbuild.pack.fit import Choice, Headers, Offer, choose, offer
 from ctxbuild.pack.forms import Texts, text_of
-from ctxbuild.pack.layout import arrange
+from ctxbuild.pack.layout import Place, arrange, keep_places
 from ctxbuild.pack.tokens import Counter
 from ctxbuild.select.phases import ON_DEMAND
 
 _MAX_ROUNDS = 8
 _SHARES = {"indirect": 0.15}
 """Far files are worth little each and there are many: what they may take at most."""
+
+_END = "```\n"
+"""The end of most blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a pack is laid out and rendered."""
+    """How a pack is laid out and rendered.
+
+    Attributes:
+        before: blocks of an earlier pack whose places are kept where they can be.
+    """
 
     target: str
     layers: tuple[str, ...]
@@ -49,6 +56,7 @@ class Style:
     layout: str = "stable"
     headers: str = "lean"
     formats: tuple[str, ...] = ("md",)
+    before: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +156,9 @@ def _headers(offers: Sequence[Offer], style: Style, count: Counter) -> Headers:
             found = _header_texts(each.candidate, rung, style)
             texts.update(found)
             above[each.candidate.unit, rung] = tuple(found)
-    costs = dict(zip(texts, count(list(texts.values())), strict=True))
+    # A header begins with an empty line, which the end of what is above it swallows.
+    end, *whole = count([_END, *(_END + text for text in texts.values())])
+    costs = {header: tokens - end for header, tokens in zip(texts, whole, strict=True)}
     return Headers(lambda candidate, rung: above[candidate.unit, rung], costs)
 
 
@@ -248,7 +258,8 @@ def _blocks(
             )
         )
     order = {o.candidate.unit: o.candidate.order for o in offers}
-    return arrange(chosen, order, style.layers, style.layout)
+    arranged = arrange(chosen, order, style.layers, style.layout)
+    return keep_places(arranged, style.before) if style.before else arranged
 
 
 def _verdict(each: Offer, rungs: Mapping[str, int], whole: set[str], limits: Limits) -> Verdict:

@@ -26,17 +26,23 @@ _CALLABLE = frozenset({"function", "method", "property"})
 class Texts(Protocol):
     """Where the texts come from; each question is recorded as a dependency."""
 
-    def text(self, path: str) -> str: ...
+    def text(self, path: str) -> str:
+        """A file as text."""
 
-    def skeleton(self, path: str) -> str: ...
+    def skeleton(self, path: str) -> str:
+        """A whole file without bodies."""
 
-    def outline(self, path: str) -> Outline: ...
+    def outline(self, path: str) -> Outline:
+        """The names of a file in source order."""
 
-    def symbol(self, path: str, name: str) -> tuple[Symbol, ...]: ...
+    def symbol(self, path: str, name: str) -> tuple[Symbol, ...]:
+        """All definitions of a qualified name in a file."""
 
-    def lines(self, path: str) -> Lines: ...
+    def lines(self, path: str) -> Lines:
+        """Where the symbols, imports and references of a file stand."""
 
-    def body(self, path: str, name: str) -> str: ...
+    def body(self, path: str, name: str) -> str:
+        """The whole source of a definition, moved to the margin."""
 
 
 def text_of(texts: Texts, candidate: Candidate, rung: Rung, *, hollow: bool = False) -> str:
@@ -56,7 +62,7 @@ def text_of(texts: Texts, candidate: Candidate, rung: Rung, *, hollow: bool = Fa
         return whole if whole.endswith("\n") or not whole else whole + "\n"
     if candidate.parent and not candidate.unit.startswith(f"{candidate.parent}."):
         return ""  # bound by the same statement as its parent
-    depth = depth_of(texts, candidate.path, candidate.symbol)
+    depth = candidate.symbol.count(".")
     if rung.form == "full":
         return indent(texts.body(candidate.path, candidate.symbol), depth)
     found = texts.symbol(candidate.path, candidate.symbol)
@@ -144,11 +150,6 @@ def top_names(outline: Outline) -> tuple[str, ...]:
         name for name, kind in outline.symbols if "." not in name and kind in ("class", "function")
     )
     return tuple(name for name in found if not (name.startswith("_") and len(found) > 3))
-
-
-def depth_of(texts: Texts, path: str, symbol: str) -> int:
-    """How many classes enclose a symbol."""
-    return symbol.count(".")
 
 
 def skeleton(symbol: Symbol, docstring: str, *, hollow: bool = True) -> str:

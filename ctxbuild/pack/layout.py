@@ -1,21 +1,38 @@
 """The order of blocks in a pack: layers as declared, inside a layer what changes least first.
 
 A model's provider reuses the longest byte-identical prefix of a prompt, so the
-default order is a function of names alone: one-liners, then parts of files by
-path, then the entry itself, which changes most and stands at the edge. Scores
-order a pack only where the target asks for it.
+default order is a function of names alone: what the entry uses by path, then the
+entry, which somebody who works on it changes most, then the one-liners. These are
+short and change many times as often as a text of their length (see
+docs/prompt-caches.md for the measurement), so that nothing stands behind them.
+Scores order a pack only where the target asks for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ctxbuild.model import Block
 
-SECTIONS = ("indirect", "names", "open", "", "used", "dependents", "tests", "around", "entry")
-"""Sections of a layer, most stable first."""
+SECTIONS = ("", "used", "dependents", "tests", "around", "entry", "indirect", "open", "names")
+"""Sections of a layer, most stable first; what is one line each stands behind all texts."""
 
-_LISTS = frozenset({"summary", "name"})
+LISTS = frozenset({"summary", "name"})
+
+
+class Place(NamedTuple):
+    """A block of the pack that was built before.
+
+    Attributes:
+        group: as `group_of` says.
+        digest: of its text, hexadecimal.
+    """
+
+    layer: str
+    group: str
+    unit: str
+    digest: str
 
 
 def arrange(
@@ -32,13 +49,13 @@ def arrange(
     """
     arranged: list[Block] = []
     for layer in layers:
-        for lists in (True, False):
+        for lists in (False, True):
             for section in SECTIONS:
                 chosen = [
                     block
                     for block in blocks
                     if (block.layer, block.section) == (layer, section)
-                    and (block.form in _LISTS) == lists
+                    and (block.form in LISTS) == lists
                 ]
                 arranged += _section(chosen, order, how)
     return arranged
@@ -54,3 +71,45 @@ def _section(blocks: list[Block], order: dict[str, int], how: str) -> list[Block
     if how == "edges":
         paths = paths[::2] + paths[1::2][::-1]
     return [block for path in paths for block in by_path[path]]
+
+
+def group_of(section: str, path: str, symbol: str, form: str, unit: str) -> str:
+    """What can only move together: a class with its members; else the block alone."""
+    if symbol and form not in LISTS:
+        return f"{section}\0{path}\0{symbol.partition('.')[0]}"
+    return f"{section}\0{unit}"
+
+
+def keep_places(blocks: Sequence[Block], before: Iterable[Place]) -> list[Block]:
+    """Leaves what is as it was where it was, and puts the rest at the end of its layer.
+
+    The entry keeps its place whatever its text is. Keeping the places of a pack that
+    was laid out like this changes nothing.
+
+    Args:
+        blocks: arranged, layer by layer.
+        before: the blocks of the pack that was built before, in its order.
+    """
+    was: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for place in before:
+        was.setdefault((place.layer, place.group), []).append((place.unit, place.digest))
+    now: dict[tuple[str, str], list[Block]] = {}
+    for block in blocks:
+        group = group_of(block.section, block.path, block.symbol, block.form, block.unit)
+        now.setdefault((block.layer, group), []).append(block)
+    staying = [key for key in was if key in now and _is_as_it_was(now[key], was[key])]
+    layers = dict.fromkeys(layer for layer, _ in now)
+    rest = [key for key in now if key not in set(staying)]
+    return [
+        block
+        for layer in layers
+        for key in (*staying, *rest)
+        if key[0] == layer
+        for block in now[key]
+    ]
+
+
+def _is_as_it_was(blocks: list[Block], was: list[tuple[str, str]]) -> bool:
+    if blocks[0].section == "entry":
+        return True
+    return [(block.unit, block.digest) for block in blocks] == was

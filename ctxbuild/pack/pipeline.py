@@ -22,6 +22,7 @@ from ctxbuild.source.paths import shown
 
 if TYPE_CHECKING:
     from ctxbuild.engine.database import Context
+    from ctxbuild.pack.layout import Place
     from ctxbuild.pack.tokens import Counter
     from ctxbuild.source.ctxfile import Layer, Target
 
@@ -44,6 +45,7 @@ class Pipeline:
         tokenizer: name of the encoding.
         versions: version per stage: "plan".
         counter: tokenizer name to its counter, called on first use.
+        previous: target to what its layout depends on besides, see `source/previous.py`.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Pipeline:
         tokenizer: str,
         versions: Mapping[str, str],
         counter: Callable[[str], Counter],
+        previous: Callable[[Target], bytes] = lambda _: b"",
     ) -> None:
         self.questions = questions
         self.targets = targets
@@ -60,10 +63,14 @@ class Pipeline:
         self._counter = counter
         version = versions["plan"]
         self.config = Input("config", self._read_config)
+        self.previous = Input(
+            "previous", lambda name, _: previous(targets[name]) if name in targets else b""
+        )
         self.plan = Query("plan", version, self._plan)
         self.pack = Query("pack", version, self._pack)
         self.artifact = Query("artifact", version, self._artifact, stage=False)
         self.saved = Query("saved", version, self._saved, stage=False)
+        self._before = Facet(self.previous, "", lambda p: p[""])
         self._configured = Facet(self.config, "", lambda p: p[""])
         self.plan_value = Facet(self.plan, "plan", whole("plan", Plan))
         self._blocks: Facet[tuple[Block, ...]] = Facet(
@@ -78,7 +85,7 @@ class Pipeline:
     def declared(self) -> tuple[Any, ...]:
         """Everything that the engine has to know of."""
         queries = (self.plan, self.pack, self.artifact, self.saved)
-        return (*self.questions.declared, self.config, *queries)
+        return (*self.questions.declared, self.config, self.previous, *queries)
 
     def _read_config(self, name: str, _facet: str) -> bytes:
         target = self.targets.get(name)
@@ -91,6 +98,7 @@ class Pipeline:
 
         ctx.get(self._configured, name)
         target = self.targets[name]
+        count = self._counter(self.tokenizer)  # first: an unknown one must not cost a parse
         asker = Asker(self.questions, ctx)
         candidates: list[Candidate] = []
         open_names: list[OpenName] = []
@@ -99,18 +107,22 @@ class Pipeline:
             candidates += proposed
             open_names += unexplained
         paths = dict.fromkeys(candidate.path for candidate in candidates)
+        before, complaint = places(ctx.get(self._before, name) if target.prefer else b"")
         style = Style(
             target=name,
             layers=tuple(layer.name for layer in target.layers),
-            languages={path: asker.outline(path).language for path in paths},
+            languages={path: self.questions.language_of(path) for path in paths},
             layout=target.layout,
             headers=target.headers,
             formats=target.formats,
+            before=before,
         )
         budgets = {layer.name: layer.budget for layer in target.layers if layer.budget}
         limits = Limits(target.budget, target.reserve, budgets)
-        fitted = fit(candidates, asker, self._counter(self.tokenizer), limits, style)
+        fitted = fit(candidates, asker, count, limits, style)
         warnings = _warnings(asker, target, fitted.blocks)
+        if complaint:
+            warnings = (f"prefer: {target.prefer}: {complaint}", *warnings)
         plan = Plan(
             target=name,
             budget=target.budget,
@@ -182,6 +194,22 @@ def propose(asker: Asker, layer: Layer) -> tuple[list[Candidate], list[OpenName]
     from ctxbuild.select import entry
 
     return entry.candidates(asker, layer)
+
+
+def places(before: bytes) -> tuple[tuple[Place, ...], str]:
+    """The blocks of an earlier pack, and why it cannot be used or ""."""
+    import json
+
+    from ctxbuild.pack.layout import Place, group_of
+
+    data = json.loads(before) if before else []
+    if isinstance(data, str):
+        return (), data
+    found = []
+    for layer, section, path, symbol, form, unit, digest in data[1:]:
+        group = group_of(section, path, symbol, form, unit)
+        found.append(Place(layer, group, unit, digest.removeprefix("sha256:")))
+    return tuple(found), ""
 
 
 _HIDING = frozenset({"unreadable", "too-large", "too-deep", "timeout"})

@@ -158,12 +158,8 @@ class Questions:
         )
         self.text = Query("text", versions["facts"], self._text, stage=False)
         self.body = Query("body", versions["facts"], self._body, stage=False)
-        self.definers = Index(
-            "definers", self.facts, "outline", _definers, self._parsed_paths
-        )
-        self.mentions = Index(
-            "mentions", self.facts, "imports", _mentions, self._parsed_paths
-        )
+        self.definers = Index("definers", self.facts, "outline", _definers, self._parsed_paths)
+        self.mentions = Index("mentions", self.facts, "imports", _mentions, self._parsed_paths)
         self.content = Facet(self.file, "", lambda p: p[""])
         self.exists = Facet(self.file, "exists", lambda p: bool(p["exists"]))
         self.is_dir = Facet(self.directory, "", lambda p: bool(p[""]))
@@ -229,10 +225,22 @@ class Questions:
         matcher = glob(pattern)
         return tuple(path for path in self.sources.paths if matcher.matches(path))
 
+    def language_of(self, path: str) -> str:
+        """The language that a path speaks, "" for text that is not parsed."""
+        return self._language_of(path) or ""
+
     def _parsed_paths(self) -> list[str]:
         paths = self.sources.paths
         if self._parsed is None or self._parsed[0] is not paths:
-            self._parsed = (paths, [path for path in paths if self._language_of(path)])
+            by_ending: dict[str, bool] = {}  # the ending decides, and there are few
+
+            def parsed(path: str) -> bool:
+                ending = path[path.rfind(".") :]
+                if ending not in by_ending:
+                    by_ending[ending] = self._language_of(path) is not None
+                return by_ending[ending]
+
+            self._parsed = (paths, [path for path in paths if parsed(path)])
         return self._parsed[1]
 
     # --- queries ------------------------------------------------------------------------

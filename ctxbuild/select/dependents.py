@@ -10,24 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ctxbuild.graph.uses import uses
-from ctxbuild.graph.view import View
 from ctxbuild.model import Candidate, Reason, Rung
+from ctxbuild.select.conventions import is_test
 from ctxbuild.select.phases import ON_DEMAND
+
+if TYPE_CHECKING:
+    from ctxbuild.select.view import EntryView
 
 Unit = tuple[str, str]
 
 _MOST_FILES = 120
 """Files that are looked at per step; what is beyond them is listed by its path alone."""
-
-
-class Mentions(View, Protocol):
-    """What is asked besides the graph's questions."""
-
-    def mentions(self, name: str) -> tuple[str, ...]:
-        """Files that import a module or name whose last part is `name`, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +44,8 @@ class Site:
     step: int
 
 
-def is_test(path: str) -> bool:
-    """Whether a path looks like a test, by the conventions of the usual runners."""
-    *folders, name = path.split("/")
-    stem = name.partition(".")[0]
-    named = stem.startswith("test_") or stem.endswith(("_test", "_tests")) or stem == "tests"
-    return named or any(folder in ("test", "tests", "testing") for folder in folders)
-
-
 def candidates(
-    view: Mentions,
+    view: EntryView,
     layer: str,
     entries: Sequence[Unit],
     *,
@@ -90,7 +78,7 @@ def candidates(
         targets = {(site.path, site.scope) for site in sites if not is_test(site.path)}
 
 
-def _importers(view: Mentions, targets: set[Unit], known: set[str]) -> list[str]:
+def _importers(view: EntryView, targets: set[Unit], known: set[str]) -> list[str]:
     """Files that may use the targets, near ones first."""
     names: set[str] = set()
     for path, symbol in targets:
@@ -116,7 +104,7 @@ def _shared(path: str, targets: set[Unit]) -> int:
     return best
 
 
-def _sites(view: Mentions, path: str, targets: set[Unit], step: int) -> list[Site]:
+def _sites(view: EntryView, path: str, targets: set[Unit], step: int) -> list[Site]:
     """Where a file uses a target: what it merely imports is no use."""
     wanted = {target for target, symbol in targets if not symbol}
     references = view.references(path)
@@ -141,7 +129,7 @@ def _inside(name: str, symbol: str) -> bool:
     return name == symbol or name.startswith(f"{symbol}.")
 
 
-def _definition(view: Mentions, path: str, scope: str) -> str:
+def _definition(view: EntryView, path: str, scope: str) -> str:
     """The innermost scope that is a symbol of the file: nested functions are none."""
     names = {name for name, _ in view.outline(path).symbols}
     while scope and scope not in names:
@@ -154,7 +142,7 @@ def _unit(path: str, symbol: str, section: str) -> str:
     return f"{path}::{symbol}#{section}" if symbol else f"{path}#{section}"
 
 
-def _headers(view: Mentions, layer: str, site: Site, section: str) -> Iterator[Candidate]:
+def _headers(view: EntryView, layer: str, site: Site, section: str) -> Iterator[Candidate]:
     """The classes around a site, shown only above it; `pack/budget.py` drops repeats."""
     above = site.scope.rpartition(".")[0]
     while above:
@@ -174,12 +162,12 @@ def _headers(view: Mentions, layer: str, site: Site, section: str) -> Iterator[C
         above = outer
 
 
-def _position(view: Mentions, path: str, name: str) -> int:
+def _position(view: EntryView, path: str, name: str) -> int:
     symbols = view.outline(path).symbols
     return next((place for place, (symbol, _) in enumerate(symbols) if symbol == name), -1)
 
 
-def _candidate(view: Mentions, layer: str, site: Site, section: str, phase: int) -> Candidate:
+def _candidate(view: EntryView, layer: str, site: Site, section: str, phase: int) -> Candidate:
     above = site.scope.rpartition(".")[0]
     used = f"{site.used[0]}::{site.used[1]}"
     return Candidate(

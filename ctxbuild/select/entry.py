@@ -11,25 +11,20 @@ stands in `phases.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ctxbuild.errors import EntryError
+from ctxbuild.graph.reach import reach
 from ctxbuild.graph.uses import Open, Uses, uses
 from ctxbuild.model import Candidate, OpenName, Outline, Reason, Rung
-from ctxbuild.select import dependents, reached
+from ctxbuild.select import reached
 from ctxbuild.select.files import ladder, matched
 from ctxbuild.select.phases import AROUND, ENTRY, FIRST_LINE
 from ctxbuild.select.used import Entry, Used
 
 if TYPE_CHECKING:
+    from ctxbuild.select.view import EntryView
     from ctxbuild.source.ctxfile import Layer
-
-
-class EntryView(dependents.Mentions, Protocol):
-    """What this layer asks, besides the graph's questions."""
-
-    def matching(self, pattern: str) -> tuple[str, ...]:
-        """The selected files that a pattern matches, sorted."""
 
 
 def candidates(view: EntryView, layer: Layer) -> tuple[list[Candidate], list[OpenName]]:
@@ -43,13 +38,17 @@ def candidates(view: EntryView, layer: Layer) -> tuple[list[Candidate], list[Ope
     used = Used(view, layer, entries)
     for entry, each in zip(entries, found, strict=True):
         used.note(entry, each)
+    around = reach(view, tuple(entry.path for entry in entries), used.holding())
+    used.narrow({each.path for each in (*around.direct, *around.indirect)})
     proposed = [_whole(view, layer, entry) for entry in entries if not entry.focus]
     proposed += used.definitions()
     proposed += used.closure()
-    proposed += reached.files(view, layer.name, entries, used)
+    proposed += reached.files(view, layer.name, around, used)
     open_names = [name for e, u in zip(entries, found, strict=True) for name in _open(e.path, u)]
     proposed += _open_lines(layer, entries, open_names)
     if layer.dependents or layer.tests:
+        from ctxbuild.select import dependents
+
         proposed += dependents.candidates(
             view,
             layer.name,

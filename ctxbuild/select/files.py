@@ -14,9 +14,11 @@ _WORTH = {"name": 1.0, "summary": 2.0, "skeleton": 6.0, "full": 10.0}
 class Files(Protocol):
     """What this layer asks."""
 
-    def matching(self, pattern: str) -> tuple[str, ...]: ...
+    def matching(self, pattern: str) -> tuple[str, ...]:
+        """The selected files that a pattern matches, sorted."""
 
-    def outline(self, path: str) -> Outline: ...
+    def outline(self, path: str) -> Outline:
+        """The names of a file in source order."""
 
 
 def matched(files: Files, patterns: tuple[str, ...], what: str) -> dict[str, str]:

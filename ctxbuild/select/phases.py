@@ -18,7 +18,7 @@ FIRST_LINE = 3
 """First lines of docstrings; then who uses the entry."""
 
 AROUND = 4
-"""Constructors and fields of used classes, what surrounds a focus, other names of files, what is open."""
+"""Constructors and fields of used classes, what surrounds a focus, other names, what is open."""
 
 AROUND_CLOSURE = 5
 """Names of repository types in what came with `AROUND`."""

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ctxbuild.graph.reach import Reached, reach
 from ctxbuild.model import Candidate, Reason, Rung
 from ctxbuild.select.phases import AROUND, INDIRECT
 
 if TYPE_CHECKING:
+    from ctxbuild.graph.reach import Reach, Reached
     from ctxbuild.graph.view import View
-    from ctxbuild.select.used import Entry, Used
+    from ctxbuild.select.used import Used
 
 _FAR = 3
 """From this distance on, an indirect file is its path alone."""
 
 
-def files(view: View, layer: str, entries: Sequence[Entry], used: Used) -> Iterator[Candidate]:
+def files(view: View, layer: str, found: Reach, used: Used) -> Iterator[Candidate]:
     """The files that the entries reach, and which of them run dynamic code."""
-    paths = tuple(sorted(entry.path for entry in entries))
-    found = reach(view, paths, sorted(used.holding() - set(paths)))
     for each in found.direct:
         yield from _other_names(view, layer, each, used)
     for each in found.indirect:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ctxbuild.graph.uses import Use, Uses, types_in
 from ctxbuild.model import Candidate, Reason, Rung
+from ctxbuild.select.conventions import is_test
 from ctxbuild.select.phases import (
     AROUND,
     AROUND_CLOSURE,
@@ -79,40 +80,54 @@ class Used:
         """Notes what one entry uses and does not show itself."""
         me = f"{entry.path}::{entry.focus[0]}" if entry.focus else entry.path
         for use in found.used:
-            if self._covered(use.path, use.name):
-                continue
-            reasons = _use_reasons(me, entry.path, use)
-            if not use.name:
-                self.modules.setdefault(use.path, []).extend(reasons)
-                continue
-            unit = (use.path, use.name)
-            if self._several.pop(unit, 0):
-                del self._reasons[unit]
-            self._reasons.setdefault(unit, []).extend(reasons)
-            if use.certain:
-                self._certain.add(unit)
-            if "call" in use.kinds:
-                self._called.add(unit)
+            if not self._covered(use.path, use.name):
+                self._note_use(use, _use_reasons(me, entry.path, use))
         for each in found.ambiguous:
+            # What Python's own objects have, too, is most likely none of these.
             if not each.common and len(each.candidates) <= _MANY:
+                anchor = (entry.path, "reference", each.references[0])
+                reason = Reason("ambiguous", me, anchor, str(len(each.candidates)))
                 for unit in each.candidates:
                     if unit not in self._reasons and not self._covered(*unit):
-                        anchor = (entry.path, "reference", each.references[0])
-                        reason = Reason("ambiguous", me, anchor, str(len(each.candidates)))
-                        self._several.setdefault(unit, len(each.candidates))
+                        self._several[unit] = len(each.candidates)
                         self._reasons[unit] = [reason]
+
+    def _note_use(self, use: Use, reasons: list[Reason]) -> None:
+        if not use.name:
+            self.modules.setdefault(use.path, []).extend(reasons)
+            return
+        unit = (use.path, use.name)
+        if self._several.pop(unit, 0):
+            del self._reasons[unit]
+        self._reasons.setdefault(unit, []).extend(reasons)
+        if use.certain:
+            self._certain.add(unit)
+        if "call" in use.kinds:
+            self._called.add(unit)
 
     def _covered(self, path: str, name: str) -> bool:
         entry = self._entries.get(path)
         return entry is not None and (not name or entry.covers(name))
 
-    def holding(self) -> set[str]:
+    def holding(self) -> list[str]:
         """Files of which something is used, unless nobody knows whether it is."""
-        return {path for path, name in self._reasons if (path, name) not in self._several}
+        found = {path for path, name in self._reasons if (path, name) not in self._several}
+        return sorted(found - set(self._entries))
+
+    def narrow(self, reached: set[str]) -> None:
+        """Forgets what may be meant by a name if it stands where the entries do not reach.
+
+        If they reach none that may be meant, all stay: they may be handed in from outside.
+        """
+        near = {unit for unit in self._several if unit[0] in reached | set(self._entries)}
+        names = {name.rpartition(".")[2] for _, name in near}
+        for unit in [unit for unit in self._several if unit not in near]:
+            if unit[1].rpartition(".")[2] in names or is_test(unit[0]):
+                del self._several[unit], self._reasons[unit]
 
     def shown(self, path: str) -> set[str]:
         """Names of a file that are proposed, as definitions or as the names of types."""
-        names = {name for p, name in self._reasons if p == path}
+        names = {name for p, name in self._shown if p == path}
         return names | self._named.get(path, set())
 
     # --- definitions --------------------------------------------------------------------
@@ -168,8 +183,8 @@ class Used:
                 unit, self._ladder(unit, SIGNATURE, len(reasons)), score, reasons
             )
         if several := self._several.get(unit):
-            rungs = (Rung("skeleton", "none", ONE_OF_SEVERAL),)
-            return self._candidate(unit, rungs, 0.1, reasons, note=f"[AMBIGUOUS {several}]")
+            bare = (Rung("skeleton", "none", ONE_OF_SEVERAL),)
+            return self._candidate(unit, bare, 0.1, reasons, note=f"[AMBIGUOUS {several}]")
         rungs = self._ladder(unit, GUESS, len(reasons))
         return self._candidate(unit, rungs, 0.3, reasons, note="[BY-NAME]")
 

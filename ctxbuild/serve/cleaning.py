@@ -15,6 +15,7 @@ from ctxbuild.serve.fresh import stat_line
 from ctxbuild.serve.maintenance import SIDE_FILES, VALUES, is_cache, read_only, tree_bytes
 from ctxbuild.serve.session import cache_directory
 from ctxbuild.stores import cachedir
+from ctxbuild.stores.history import FOLDER
 from ctxbuild.stores.state import STATE
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Cleaned:
 
 
 # Labels, the lock, corpora and whatever else stands there are left alone.
-_OURS = (VALUES, "packs", *(STATE + suffix for suffix in SIDE_FILES), "CACHEDIR.TAG", "FORMAT")
+_OURS = (VALUES, FOLDER, "packs", *(STATE + suffix for suffix in SIDE_FILES), "CACHEDIR.TAG", "FORMAT")
 
 
 def clean(ctxfile: Ctxfile, *, everything: bool = False, dry: bool = False) -> Cleaned:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from socket import socket
 
-SERVED = frozenset({"build", "show", "why"})
-"""The commands that a daemon answers."""
-
 _CONNECT_SECONDS = 5.0
-# With these the work is done here: they ask for what only this process can show or do.
-_OWN = frozenset({"--no-daemon", "-h", "--help", "-n", "--dry-run", "--explain", "-v", "--verbose"})
+# Options that a daemon knows as well as this process; with any other the work is done here.
+_FLAGS = frozenset({"-q", "--quiet", "--json", "--plan", "--blocks"})
+_VALUES = frozenset(
+    {"-C", "--directory", "-f", "--file", "-j", "--jobs", "--color", "--format"}
+)
 _FILE_NAME = "ctxfile.toml"
 
 
@@ -29,15 +29,16 @@ def ask(command: str, arguments: Sequence[str]) -> int | None:
     """Has a running daemon carry out a command, and prints what it answers.
 
     Args:
-        command: one of `SERVED`.
+        command: `build`, `show` or `why`.
         arguments: all others of the command line.
 
     Returns:
         The exit code; None if there is no daemon, or it declines: do it here then.
     """
-    if os.environ.get("CTXBUILD_NO_DAEMON") or not _OWN.isdisjoint(arguments):
+    if os.environ.get("CTXBUILD_NO_DAEMON"):
         return None
-    found = _ctxfile(arguments)
+    options = _options(arguments)
+    found = None if options is None else _ctxfile(options)
     if found is None:
         return None
     path, root = found
@@ -154,12 +155,25 @@ def _streams() -> str:
     return "\t".join([*terminals, plain, forced])
 
 
-def _ctxfile(arguments: Sequence[str]) -> tuple[str, str] | None:
-    """Path of the ctxfile that the arguments mean, and the real path of its directory."""
-    directory, file = _value(arguments, "-C", "--directory"), _value(arguments, "-f", "--file")
-    if directory is None or file is None:
-        return None
-    above = os.path.abspath(directory or ".")
+def _options(arguments: Sequence[str]) -> dict[str, str] | None:
+    """The options that have a value; None if there is an option that is not for a daemon."""
+    found: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if argument in _VALUES:
+            found[argument] = next(rest, "")
+        elif equals and name.startswith("--") and name in _VALUES:
+            found[name] = value
+        elif argument.startswith("-") and argument not in _FLAGS:
+            return None
+    return found
+
+
+def _ctxfile(options: dict[str, str]) -> tuple[str, str] | None:
+    """Path of the ctxfile that is meant, and the real path of its directory."""
+    above = os.path.abspath(options.get("-C") or options.get("--directory") or ".")
+    file = options.get("-f") or options.get("--file")
     if file:
         path = os.path.abspath(os.path.join(above, file))
         return path, os.path.realpath(os.path.dirname(path))
@@ -168,18 +182,3 @@ def _ctxfile(arguments: Sequence[str]) -> tuple[str, str] | None:
         if above == below:
             return None
     return os.path.join(above, _FILE_NAME), os.path.realpath(above)
-
-
-def _value(arguments: Sequence[str], short: str, long: str) -> str | None:
-    """The value of an option, "" without it; None if it is written in a rare way."""
-    value = ""
-    for at, argument in enumerate(arguments):
-        if argument in (short, long):
-            if at + 1 == len(arguments):
-                return None
-            value = arguments[at + 1]
-        elif argument.startswith(f"{long}="):
-            value = argument[len(long) + 1 :]
-        elif argument.startswith(short) and not argument.startswith("--"):
-            value = argument[len(short) :]
-    return value

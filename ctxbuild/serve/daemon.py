@@ -59,6 +59,10 @@ class Daemon:
         idle: seconds without anything to do after which a detached one ends.
         workers: processes for parsing many files; 0 means one per core.
 
+    Attributes:
+        targets: as they stand, by name, in the order of the ctxfile.
+        outdated: it ended because its own code on the disk is another now.
+
     Raises:
         CtxbuildError: there is a daemon already, or the ctxfile is wrong from the start.
     """
@@ -92,6 +96,7 @@ class Daemon:
         self._answered = 0
         self._builds = 0
         self._bugs = 0
+        self.outdated = False
         self._cold: list[str] = []
         self._scanned = (0.0, 0.0)  # when, and how long it took
         self._started = time.time()
@@ -118,6 +123,11 @@ class Daemon:
         except BaseException:
             lock.release()
             raise
+
+    @property
+    def mode(self) -> str:
+        """How it watches: "events" or "scanning"."""
+        return self._watcher.mode
 
     # --- from other threads ---------------------------------------------------------------
 
@@ -279,7 +289,8 @@ class Daemon:
         if update.why:
             self._tell(Report("note", f"looked at everything: {update.why}"))
         if update.code and versions.installation_stamp() != self._stamp:
-            self._tell(Report("note", "ctxbuild itself has changed: ending"))
+            self._tell(Report("note", "ctxbuild itself has changed: starting again"))
+            self.outdated = True
             self.stop()
         if self._problem:
             self._problem = ""

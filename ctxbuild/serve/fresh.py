@@ -19,7 +19,7 @@ from ctxbuild.stores.versions import code_of
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile
 
-ARTIFACT, CONFIG = "artifact", "config"
+ARTIFACT, CONFIG, PREVIOUS = "artifact", "config", "previous"
 """Names of the nodes that a fresh target rests on; `pack/pipeline.py` declares them."""
 
 
@@ -117,9 +117,20 @@ def _is_fresh(seen: Look, ctxfile: Ctxfile, name: str) -> bool:
     declared = declaration(ctxfile.target(name), ctxfile.project.tokenizer)
     return (
         probe.input_is(connection, CONFIG, name, declared)
+        and _is_preferred(seen, ctxfile, name)
         and probe.is_clean(connection, ARTIFACT, name, version)
         and outputs_intact(connection, os.path.join(ctxfile.root, ctxfile.project.out), name)
     )
+
+
+def _is_preferred(seen: Look, ctxfile: Ctxfile, name: str) -> bool:
+    """Whether the pack that a target wants to look like is the one it was laid out after."""
+    target = ctxfile.target(name)
+    if not target.prefer:
+        return True
+    from ctxbuild.source.previous import previous
+
+    return probe.input_is(seen.connection, PREVIOUS, name, previous(ctxfile.root, target))
 
 
 def outputs_intact(connection: sqlite3.Connection, out: str, name: str) -> bool:

@@ -108,13 +108,13 @@ def _spawn(command: list[str], log: str, root: str) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=output,
             cwd=os.path.abspath(os.sep) if os.path.isabs(command[4]) else root,
-            env={**os.environ, "PYTHONPATH": _module_path()},
+            env={**os.environ, "PYTHONPATH": module_path()},
             start_new_session=True,
             creationflags=flags,
         )
 
 
-def _module_path() -> str:
+def module_path() -> str:
     """The way to this very package for `python -m`, whatever the working directory is."""
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     given = os.environ.get("PYTHONPATH", "")

@@ -7,10 +7,11 @@ computed again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from ctxbuild.errors import CtxbuildError
 from ctxbuild.serve.session import Session
 from ctxbuild.source.revision import Revision, find_commit
 from ctxbuild.source.scan import Changes
@@ -19,6 +20,7 @@ from ctxbuild.stores.state import scratch_state
 from ctxbuild.stores.versions import stage_versions
 
 if TYPE_CHECKING:
+    from ctxbuild.model import Pack
     from ctxbuild.source.ctxfile import Ctxfile
     from ctxbuild.source.scan import Snapshot
     from ctxbuild.wiring import Workspace
@@ -91,3 +93,53 @@ class PastSession(Session):
     def _close(self) -> None:
         while self._opened:
             self._opened.pop().close()
+
+
+def history(
+    ctxfile: Ctxfile, revisions: Iterable[str], names: Iterable[str] = (), **options: Any
+) -> Iterator[tuple[str, dict[str, Pack | CtxbuildError]]]:
+    """The packs of one commit after another, each built from the one before it.
+
+    Args:
+        ctxfile: the project; its targets hold for every commit.
+        revisions: commits, in the order in which to go through them.
+        names: targets; none means all.
+        options: as for `Session`.
+
+    Yields:
+        The commit's name, and by target the pack or why there is none.
+
+    Raises:
+        RevisionError: there is no repository, or no such commit.
+    """
+    wanted = list(names) or [target.name for target in ctxfile.targets]
+    known: dict[str, bytes] = {}
+    steps = iter(revisions)
+    first = next(steps, None)
+    if first is None:
+        return
+    session = PastSession(ctxfile, first, known=known, **options)
+    with session.asking() as workspace:
+        here = cast("Revision", workspace.snapshot)
+        yield here.commit.sha, _packs(workspace, wanted)
+        for step in steps:
+            commit = find_commit(ctxfile.root, step)
+            there = Revision(ctxfile.root, ctxfile.project.scope(), commit, known)
+            try:
+                workspace.turn_to(cast("Snapshot", there), there.changes_since(here))
+                yield commit.sha, _packs(workspace, wanted)
+                workspace.commit()
+            finally:
+                there.close()
+            here = there
+
+
+def _packs(workspace: Workspace, names: list[str]) -> dict[str, Pack | CtxbuildError]:
+    found: dict[str, Pack | CtxbuildError] = {}
+    for name in names:
+        try:
+            workspace.database.settle()
+            found[name] = workspace.database.get(workspace.pipeline.pack_value, name)
+        except CtxbuildError as error:
+            found[name] = error
+    return found

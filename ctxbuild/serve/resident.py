@@ -237,6 +237,9 @@ class Resident(Session):
     @contextmanager
     def _held(self) -> Iterator[Workspace]:
         """The workspace under the lock of the cache; read anew if somebody else wrote to it."""
+        workspace = self._workspace
+        if workspace is None or not self._is_mine(workspace):
+            self._persistent = cachedir.prepare(self.cache, self.warn)
         with cachedir.locked(self.cache, on_wait=self._on_wait):
             workspace = self._workspace
             if workspace is None or not self._is_mine(workspace):
@@ -267,7 +270,6 @@ class Resident(Session):
         from ctxbuild.wiring import Workspace
 
         self.close()
-        self._persistent = cachedir.prepare(self.cache, self.warn)
         seen = self._look()
         workspace = Workspace(
             self.ctxfile,

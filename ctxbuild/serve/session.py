@@ -128,6 +128,7 @@ class Session:
             pack = database.get(pipeline.pack_value, name)
             plan = database.get(pipeline.plan_value, name)
             self._commit(workspace)
+            self._keep_pack(pack, files)
             return pack, plan, files
 
     @contextmanager
@@ -314,6 +315,8 @@ class Session:
         files, pack = database.get(pipeline.files, name), database.get(pipeline.pack_value, name)
         known = stored_result(workspace.connection, name)
         written = [] if dry else self._write(workspace, name, files)
+        if not dry:
+            self._keep_pack(pack, files)
         ran = self._ran(before)
         if known is not None and f"plan({name})" not in ran:
             # What it draws from was counted when it was last planned; counting again would
@@ -368,6 +371,13 @@ class Session:
         )
 
     # --- outputs --------------------------------------------------------------------------
+
+    def _keep_pack(self, pack: Pack, files: dict[str, bytes]) -> None:
+        """Keeps what somebody may read now, so that a later delta can begin with it."""
+        from ctxbuild.stores.history import keep
+
+        if self._persistent:
+            keep(self.cache, pack.target, pack.digest, files[f"{pack.target}.pack.json"])
 
     def _write(self, workspace: Workspace, name: str, files: dict[str, bytes]) -> list[str]:
         from ctxbuild.stores.atomic import write_if_changed

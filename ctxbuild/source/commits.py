@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ctxbuild.source.git import command, environment, run
 
 
-
 class Entry(NamedTuple):
     """One entry of a commit's tree.
 

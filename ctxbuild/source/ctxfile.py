@@ -51,6 +51,8 @@ class Target(NamedTuple):
         reserve: tokens of the budget that are kept free for the answer.
         headers, layout: see the reference of the ctxfile.
         formats: renderings to write: "md", "xml", "json".
+        prefer: path of an earlier pack whose layout is kept, relative to the ctxfile; None
+            for a layout that depends on the sources alone.
         docstrings, dependents, tests, bodies: what its `entry` layers have by default.
     """
 
@@ -65,6 +67,7 @@ class Target(NamedTuple):
     dependents: int = 0
     tests: bool = False
     bodies: bool = False
+    prefer: str | None = None
 
 
 class Project(NamedTuple):

@@ -63,9 +63,7 @@ def find_commit(root: str, revision: str) -> Commit:
     return Commit(sha, prefix, revision)
 
 
-def _unknown(
-    root: str, repository: git.Repository, revision: str, problem: str
-) -> RevisionError:
+def _unknown(root: str, repository: git.Repository, revision: str, problem: str) -> RevisionError:
     if problem.startswith("git "):  # it is missing or cannot be run
         return RevisionError(f"revision {revision!r}: {problem}")
     if "dubious ownership" in problem:
@@ -73,7 +71,7 @@ def _unknown(
     from difflib import get_close_matches
 
     base = revision.partition("~")[0].partition("^")[0]
-    near = get_close_matches(base, commits.names_of_commits(root), 3)
+    near = get_close_matches(base, ("HEAD", *commits.names_of_commits(root)), 3)
     if near and base not in near:
         hint = f"did you mean {' or '.join(map(repr, near))}?"
     elif os.path.exists(os.path.join(repository.common, "shallow")):
@@ -180,7 +178,7 @@ class Revision:
 
     def changes_since(self, before: Revision) -> Changes:
         """How the selected files differ from those of another commit."""
-        old, new = before._files, self._files  # noqa: SLF001  # of the same class
+        old, new = before._files, self._files
         modified = [path for path in new.keys() & old.keys() if new[path] != old[path]]
         return Changes(
             tuple(sorted(new.keys() - old.keys())),
@@ -191,11 +189,13 @@ class Revision:
     # --- objects ----------------------------------------------------------------------
 
     def _entries(self) -> list[commits.Entry]:
-        treeish = f"{self.commit.sha}:{self.commit.prefix}" if self.commit.prefix else self.commit.sha
+        commit, treeish = self.commit, self.commit.sha
+        if commit.prefix:
+            treeish += f":{commit.prefix}"
         entries, problem = commits.tree_of(self.root, treeish)
         if problem and self.commit.prefix:
             raise RevisionError(
-                f"revision {self.commit.asked!r} has no directory {self.commit.prefix.rstrip('/')!r}",
+                f"revision {commit.asked!r} has no directory {commit.prefix.rstrip('/')!r}",
                 "the ctxfile's directory came later, or was elsewhere",
             )
         if problem:
@@ -255,37 +255,17 @@ class Revision:
             lambda directory: self._rules.get(directory, []),
             lambda: tracked,
         )
-        names = _names_by_directory(tracked)
-        verdicts: dict[str, Verdict] = {"": Verdict()}
-
-        def directory(path: str) -> Verdict:
-            known = verdicts.get(path)
-            if known is not None:
-                return known
-            above = directory(path.rpartition("/")[0])
-            if above.reason:
-                verdict = Verdict("above")
-            else:
-                name = path.rpartition("/")[2]
-                verdict = selection.directory(path, name, above.tracked_only)
-                if not verdict.reason:
-                    apart = selection.whole(names.get(path, frozenset()))
-                    verdict = apart if apart.reason else verdict
-                if verdict.reason:
-                    self._left.append(Left(path, verdict.reason, verdict.detail))
-            verdicts[path] = verdict
-            return verdict
-
+        directories = _Directories(selection, _names_by_directory(tracked), self._left)
         files: dict[str, str] = {}
         links = []
         for path, entry in self._all.items():
             above, _, name = path.rpartition("/")
-            if entry.mode == _SUBMODULE:
-                if not directory(above).reason and not directory(path).reason:
-                    self._left.append(Left(path, "submodule"))
-                continue
-            inside = directory(above)
+            inside = directories.verdict(above)
             if inside.reason:
+                continue
+            if entry.mode == _SUBMODULE:
+                if not directories.verdict(path).reason:
+                    self._left.append(Left(path, "submodule"))
                 continue
             verdict = selection.file(path, name, inside.tracked_only)
             if verdict.reason:
@@ -342,6 +322,44 @@ class Revision:
         if entry is not None or any(known.startswith(below) for known in self._all):
             return path, "link to directory"
         return "", "dangling link"
+
+
+class _Directories:
+    """Which directories are visited; those that are not are noted, each once.
+
+    Args:
+        selection: decides.
+        names: directory to the names in it.
+        left: takes the notes.
+    """
+
+    def __init__(
+        self, selection: Selection, names: dict[str, frozenset[str]], left: list[Left]
+    ) -> None:
+        self._selection = selection
+        self._names = names
+        self._left = left
+        self._known = {"": Verdict()}
+
+    def verdict(self, path: str) -> Verdict:
+        """The verdict on a directory and those above it."""
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = self._decide(path)
+        return known
+
+    def _decide(self, path: str) -> Verdict:
+        above, _, name = path.rpartition("/")
+        inside = self.verdict(above)
+        if inside.reason:
+            return inside
+        verdict = self._selection.directory(path, name, inside.tracked_only)
+        if not verdict.reason:
+            apart = self._selection.whole(self._names.get(path, frozenset()))
+            verdict = apart if apart.reason else verdict
+        if verdict.reason:
+            self._left.append(Left(path, verdict.reason, verdict.detail))
+        return verdict
 
 
 def _names_by_directory(paths: frozenset[str]) -> dict[str, frozenset[str]]:

@@ -117,6 +117,11 @@ TARGET = (
     ),
     Key("formats", "choices", "Renderings that are written.", ("md",), ("md", "xml", "json")),
     *_ENTRY_OPTIONS,
+    Key(
+        "prefer",
+        "text",
+        "An earlier NAME.pack.json: what is as it was there stays where it stood.",
+    ),
 )
 
 LAYER = (

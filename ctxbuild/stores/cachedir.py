@@ -136,7 +136,8 @@ def _await(lock: FileLock, wait: float) -> None:
 
 def _refuse_foreign(directory: Path) -> None:
     # Another process writes the tag before anything that is not welcome.
-    if _strange(directory) and _read(directory / "CACHEDIR.TAG") != _TAG:
+    foreign = [name for name in _strange(directory) if not _is_value_store(directory / name)]
+    if foreign and _read(directory / "CACHEDIR.TAG") != _TAG:
         raise StoreError(
             f"{directory}: not a cache of ctxbuild, and not empty",
             "name an empty or new directory as `cache` in [project]",
@@ -147,6 +148,12 @@ def _strange(directory: Path) -> list[str]:
     """Names that a directory which becomes a cache should not hold."""
     names = (entry.name for entry in directory.iterdir())
     return sorted(name for name in names if name not in _KEPT and not is_temporary(name))
+
+
+def _is_value_store(path: Path) -> bool:
+    """Whether it is what a build goes on writing when its cache is deleted under its hands."""
+    own = {"blobs", "cache.db", "cache.db-shm", "cache.db-wal"}
+    return path.name == "values" and path.is_dir() and own.issuperset(os.listdir(path))
 
 
 def _adopt(directory: Path, warn: Warn) -> None:

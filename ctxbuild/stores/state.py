@@ -21,8 +21,9 @@ FORMAT = "ctxbuild-cache 1\n"
 """What the file FORMAT of a cache directory holds: another line means another version."""
 
 STATE = "state.db"
-_FORMAT = "2"
+_FORMAT = "3"
 _TABLES = (
+    "counts(key BLOB PRIMARY KEY, tokens INTEGER)",
     "state(name TEXT PRIMARY KEY, value TEXT)",
     "outputs(path TEXT PRIMARY KEY, target TEXT, stat TEXT)",
     "results(target TEXT PRIMARY KEY, summary TEXT)",
@@ -133,11 +134,13 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
             rows.prepare(connection)
             connection.execute("INSERT OR IGNORE INTO state VALUES ('format', ?)", (wanted,))
             connection.execute("COMMIT")
-        if _format(connection) != wanted:
-            raise _OtherFormat
+        same = _format(connection) == wanted
     except BaseException:
         connection.close()
         raise
+    if not same:
+        connection.close()
+        raise _OtherFormat
     return connection
 
 

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ctxbuild.cli.main import main
+from ctxbuild.errors import StoreError
+from ctxbuild.serve import launch, protocol
 from ctxbuild.serve.results import BuildResult
 from ctxbuild.serve.session import Session
 from ctxbuild.source import ctxfile
+
+PACKAGE_ROOT = Path(__file__).parents[2]
 
 SHOP = {
     "ctxfile.toml": 'version = 1\n[targets.app]\nentry = ["shop/app.py"]\nbudget = 4000\n',
@@ -123,3 +136,102 @@ def built(shop: ProjectOnDisk) -> ProjectOnDisk:
     """The shop after a first build."""
     assert not shop.build().failed
     return shop
+
+
+class Daemon:
+    """`ctxbuild watch --detach` for a project, and what clients of it get.
+
+    Args:
+        project: whose daemon it is.
+        options: of `ctxbuild watch`.
+    """
+
+    def __init__(self, project: ProjectOnDisk, *options: str) -> None:
+        self.project = project
+        self.options = options
+        self.pid = 0
+
+    def start(self) -> None:
+        done = self.client("watch", "--detach", "--idle", "60", "-j", "1", *self.options)
+        assert done.returncode == 0, done.stderr
+        self.pid = int(done.stdout.split()[-1])
+
+    def client(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        """A client in a process of its own."""
+        command = [sys.executable, "-m", "ctxbuild", "-C", str(self.project.root), *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd=PACKAGE_ROOT, **more
+        )
+
+    def status(self) -> dict[str, Any]:
+        return json.loads(self.client("watch", "status", "--json").stdout)
+
+    def status_problem(self) -> str:
+        found = launch.status(os.path.realpath(self.project.root))
+        assert found is not None, "no daemon answers"
+        return str(found["problem"])
+
+    def build(self, *arguments: str) -> int:
+        """A client in this process: the exit code of its build."""
+        before = self.answered()
+        code = main(["-C", str(self.project.root), "build", "-q", *arguments])
+        assert self.answered() == before + 1, "the daemon was not asked"
+        return code
+
+    def answered(self) -> int:
+        found = launch.status(os.path.realpath(self.project.root))
+        assert found is not None, "no daemon answers"
+        return int(str(found["answered"]))
+
+    def stop(self) -> None:
+        """Ends it, by force if it must be."""
+        root = os.path.realpath(self.project.root)
+        found = launch.status(root)
+        pids = {self.pid, int(str(found["pid"])) if found else 0} - {0}
+        try:
+            launch.stop(root)
+        except StoreError:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def log(self) -> str:
+        path = Path(protocol.place(os.path.realpath(self.project.root), "log"))
+        return path.read_text() if path.exists() else ""
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory of sockets and locks for one test."""
+    directory = tmp_path_factory.mktemp("run")
+    directory.chmod(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(directory))
+    monkeypatch.delenv("CTXBUILD_NO_DAEMON", raising=False)
+    return directory
+
+
+@pytest.fixture
+def daemons(runtime: Path) -> Iterator[Callable[..., Daemon]]:
+    """Starts daemons; none of them outlives the test."""
+    started: list[Daemon] = []
+
+    def unstarted(project: ProjectOnDisk, *options: str) -> Daemon:
+        daemon = Daemon(project, *options)
+        started.append(daemon)
+        return daemon
+
+    def start(project: ProjectOnDisk, *options: str) -> Daemon:
+        daemon = unstarted(project, *options)
+        daemon.start()
+        return daemon
+
+    start.unstarted = unstarted
+    yield start
+    for daemon in started:
+        daemon.stop()
+
+
+@pytest.fixture
+def daemon(shop: ProjectOnDisk, daemons: Callable[..., Daemon]) -> Daemon:
+    """A daemon that watches the shop."""
+    return daemons(shop)

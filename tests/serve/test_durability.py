@@ -56,7 +56,10 @@ def grow(project, files=40):
         project.put(f"shop/more/t{number}.txt", body)
     names = "".join(f"from shop.more.m{number} import f{number}_1\n" for number in range(files))
     text = (project.root / "shop/app.py").read_text()
-    project.put("shop/app.py", text.replace("from shop import prices\n", "from shop import prices\n" + names))
+    project.put(
+        "shop/app.py",
+        text.replace("from shop import prices\n", "from shop import prices\n" + names),
+    )
     project.put(
         "ctxfile.toml",
         (project.root / "ctxfile.toml").read_text()
@@ -296,6 +299,23 @@ def test_what_a_killed_first_build_leaves_is_no_foreign_file(shop, tmp_path):
 def test_a_cache_that_is_deleted_between_builds_is_made_again(built, tmp_path):
     shutil.rmtree(built.root / ".ctxbuild")
     assert_right(built, tmp_path)
+
+
+def test_a_cache_that_is_deleted_during_a_build_stops_neither_it_nor_the_next(
+    shop, monkeypatch, tmp_path
+):
+    grow(shop)
+    real = Pipeline._plan
+
+    def plan(self, ctx, name):
+        shutil.rmtree(shop.root / ".ctxbuild", ignore_errors=True)
+        return real(self, ctx, name)
+
+    monkeypatch.setattr(Pipeline, "_plan", plan)
+    assert not shop.build().failed
+    monkeypatch.undo()
+    shop.put(".ctxbuild/values/blobs/00/11", "large")
+    assert_right(shop, tmp_path)
 
 
 def test_values_that_are_lost_are_computed_again(built, tmp_path):

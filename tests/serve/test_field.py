@@ -176,7 +176,7 @@ def test_20_000_files_are_built_under_a_memory_cap(tmp_path):
         near = f"from pkg.p{number // 200}.m{max(number - 1, 0)} import f{max(number - 1, 0)}\n"
         project.put(
             f"{folder}/m{number}.py",
-            f"{near}\n\ndef f{number}(a: int) -> int:\n    return f{max(number - 1, 0)}(a).gone()\n",
+            f"{near}\n\ndef f{number}(a):\n    return f{max(number - 1, 0)}(a).gone()\n",
         )
     project.put("pkg/__init__.py", "")
     project.put("ctxfile.toml", "version = 1\n[targets.t]\nentry = ['pkg/p99/m19999.py']\n")
@@ -364,7 +364,9 @@ def test_outputs_and_caches_never_enter_a_pack(shop, project):
     assert second.ran == ()
     # The directory of the outputs is not looked into, whatever else may stand there.
     assert first.files == second.files <= before
-    artifact = json.loads(Path(next(p for p in first.targets[0].outputs if "pack.json" in p)).read_bytes())
+    artifact = json.loads(
+        Path(next(p for p in first.targets[0].outputs if "pack.json" in p)).read_bytes()
+    )
     paths = {block["path"] for block in artifact["blocks"]}
     assert not [path for path in paths if "all." in path or "cache.db" in path or "state" in path]
 
@@ -396,8 +398,13 @@ OPTIONS = {
     "bodies": BASE + "bodies = true\n",
     "entry": BASE.replace("store", "app"),
     "files": BASE.replace("entry", "files"),
-    "tokenizer": BASE.replace("version = 1\n", 'version = 1\n[project]\ntokenizer = "cl100k_base"\n'),
-    "exclude": BASE.replace("version = 1\n", 'version = 1\n[project]\nexclude = ["shop/disk.py"]\n'),
+    "tokenizer": BASE.replace(
+        "version = 1\n", 'version = 1\n[project]\ntokenizer = "cl100k_base"\n'
+    ),
+    "prefer": BASE + 'prefer = "earlier.pack.json"\n',
+    "exclude": BASE.replace(
+        "version = 1\n", 'version = 1\n[project]\nexclude = ["shop/disk.py"]\n'
+    ),
     "include": BASE.replace("version = 1\n", 'version = 1\n[project]\ninclude = ["shop/s*"]\n'),
     "layers": BASE.replace('entry = ["shop/store.py"]\n', "")
     + '[[targets.app.layers]]\nname = "n"\nentry = ["shop/store.py"]\n',
@@ -406,8 +413,9 @@ OPTIONS = {
     "form": BASE.replace('entry = ["shop/store.py"]\n', "")
     + '[[targets.app.layers]]\nfiles = ["shop/store.py"]\nform = "skeleton"\n',
 }
-# What has no effect on these sources: the layout and the pin of a pack in which all fits.
-WITHOUT_EFFECT_HERE = {"layers", "pin", "layout"}
+# What has no effect on these sources: the layout and the pin of a pack in which all fits,
+# and an earlier pack that is not there.
+WITHOUT_EFFECT_HERE = {"layers", "pin", "layout", "prefer"}
 
 
 @pytest.mark.parametrize("option", sorted(OPTIONS))

@@ -26,6 +26,15 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--rev", metavar="REV", help="build from a commit, into @COMMIT beside the other packs"
     )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 if a pack is not right"
+    )
+    parser.add_argument(
+        "--against", metavar="PATH", help="with --check: the pack, or directory of packs, to check"
+    )
+    parser.add_argument(
+        "--from", dest="bundle", metavar="BUNDLE", help="take from a bundle what is still right"
+    )
     parser.add_argument("--budget", type=int, metavar="TOKENS", help="with a file: its budget")
 
 
@@ -38,7 +47,11 @@ def run(args: Namespace, console: Console) -> int:
     """Runs the command."""
     ctxfile, targets = _project(args)
     warnings: list[str] = []
-    if args.rev is not None:
+    if args.check or args.against:
+        return _check(args, console, ctxfile, targets)
+    if args.bundle:
+        return _from(args, console, ctxfile, targets)
+    if args.rev is not None or getattr(args, "resident", None):
         return _build(args, console, ctxfile, targets, None, warnings)
     result, seen = quick_build(ctxfile, targets, warnings)
     if result is not None:
@@ -72,6 +85,42 @@ def _build(
 
         console.note(explain_events(session.events).rstrip("\n") or "nothing ran: all is fresh")
     return 2 if result.failed else 0
+
+
+def _from(args: Namespace, console: Console, ctxfile: Ctxfile, targets: list[str]) -> int:
+    import os
+    from pathlib import Path
+
+    from ctxbuild.cli.progress import Progress
+    from ctxbuild.cli.project import open_session
+    from ctxbuild.errors import UsageError
+    from ctxbuild.serve import bundles
+
+    other = next((flag for flag in ("rev", "dry_run") if getattr(args, flag)), "")
+    if other:
+        raise UsageError(f"--from and --{other.replace('_', '-')} exclude each other")
+    bundle = bundles.read(Path(os.path.join(args.directory, args.bundle)))
+    progress = Progress(console)
+    session = open_session(ctxfile, args, console, progress.on_event)
+    with progress:
+        result = bundles.build_from(session, bundle, targets)
+    _print(args, console, result)
+    return 2 if result.failed else 0
+
+
+def _check(args: Namespace, console: Console, ctxfile: Ctxfile, targets: list[str]) -> int:
+    from ctxbuild.errors import UsageError
+
+    if not args.check:
+        raise UsageError("--against goes with --check", "add --check")
+    other = next(
+        (flag for flag in ("rev", "dry_run", "explain", "bundle") if getattr(args, flag)), ""
+    )
+    if other:
+        raise UsageError(f"--check and --{other.replace('_', '-')} exclude each other")
+    from ctxbuild.cli.checks import run_check
+
+    return run_check(args, console, ctxfile, targets)
 
 
 def _project(args: Namespace) -> tuple[Ctxfile, list[str]]:

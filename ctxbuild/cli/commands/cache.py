@@ -1,5 +1,8 @@
 """Look at the cache (info), make it smaller (gc), check it (verify), or print where it is (dir).
 
+`export FILE` writes it into one file, and `import FILE` puts it back, checked, for
+the next run of a CI job; packs are no part of it.
+
 `gc` keeps what the packs of the ctxfile, and all packs that still exist, reach.
 `verify` drops what is damaged, and exits with 1 if anything was.
 """
@@ -7,11 +10,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxbuild.cli import render
 from ctxbuild.cli.console import Console
 from ctxbuild.cli.project import find_ctxfile, open_session, say_warnings, waiting_note
+from ctxbuild.errors import UsageError
 from ctxbuild.serve import maintenance
 
 if TYPE_CHECKING:
@@ -21,13 +26,22 @@ if TYPE_CHECKING:
 def arguments(parser: ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument(
-        "action", choices=("info", "gc", "verify", "dir"), help="what to do with the cache"
+        "action",
+        choices=("info", "gc", "verify", "dir", "export", "import"),
+        help="what to do with the cache",
     )
+    parser.add_argument("path", nargs="?", metavar="FILE", help="of export and import")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: Namespace, console: Console) -> int:
     """Runs the command."""
+    moves = args.action in ("export", "import")
+    if moves != bool(args.path):
+        raise UsageError(
+            f"cache {args.action}: takes {'a file' if moves else 'no file'}",
+            f"ctxbuild cache {args.action}{' FILE' if moves else ''}",
+        )
     return _ACTIONS[args.action](args, find_ctxfile(args), console)
 
 
@@ -92,10 +106,31 @@ def _dir(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
     return 0
 
 
+def _move(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
+    from ctxbuild.serve import transfer
+
+    path = Path(args.directory, args.path)
+    move = transfer.export if args.action == "export" else transfer.load
+    moved = move(ctxfile, path, waiting_note(console))
+    if args.json:
+        _json(console, moved)
+    else:
+        what = "exported to" if args.action == "export" else "imported from"
+        console.result(f"{moved.files:,} files, {render.size(moved.bytes)} {what} {moved.path}")
+    return 0
+
+
 def _json(console: Console, value: object) -> None:
     from ctxbuild.cli.data import to_json
 
     console.result(to_json(value))
 
 
-_ACTIONS = {"info": _info, "gc": _gc, "verify": _verify, "dir": _dir}
+_ACTIONS = {
+    "info": _info,
+    "gc": _gc,
+    "verify": _verify,
+    "dir": _dir,
+    "export": _move,
+    "import": _move,
+}

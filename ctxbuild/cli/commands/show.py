@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ctxbuild.model import Pack, Plan
     from ctxbuild.source.ctxfile import Ctxfile
 
+_PROVIDERS = ("anthropic", "openai", "gemini")
+
 
 def arguments(parser: ArgumentParser) -> None:
     """Declares the command's arguments."""
@@ -25,7 +27,12 @@ def arguments(parser: ArgumentParser) -> None:
     what.add_argument("--plan", action="store_true", help="every candidate and its verdict")
     what.add_argument("--blocks", action="store_true", help="the blocks in order, without text")
     parser.add_argument(
-        "--format", choices=("md", "xml", "json"), help="of the pack; json also of a plan"
+        "--format",
+        choices=("md", "xml", "json", *_PROVIDERS),
+        help="of the pack; json also of a plan; a provider's name for parts of a request to it",
+    )
+    parser.add_argument(
+        "--model", metavar="MODEL", help="of the provider: no cache breakpoint is below its minimum"
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("--rev", metavar="REV", help="of a commit instead of the working tree")
@@ -39,7 +46,9 @@ def plain(names: list[str]) -> dict[str, Any] | None:
 def run(args: Namespace, console: Console) -> int:
     """Runs the command."""
     form = "json" if args.json else args.format
-    if form in ("md", "xml") and (args.plan or args.blocks):
+    if args.model is not None and form not in _PROVIDERS:
+        raise UsageError("--model goes with a provider", "add --format anthropic, for instance")
+    if form not in (None, "json") and (args.plan or args.blocks):
         what = "--plan" if args.plan else "--blocks"
         raise UsageError(f"{what} is printed as a table or as JSON", f"leave out --format {form}")
     ctxfile = find_ctxfile(args)
@@ -60,7 +69,8 @@ def _ending(args: Namespace, form: str | None) -> str:
 def _quick(args: Namespace, console: Console, ctxfile: Ctxfile, form: str | None) -> bool:
     """Prints the output of a target that is fresh, without what building would import."""
     ending = _ending(args, form)
-    if not ending:
+    other = form in _PROVIDERS or args.rev is not None
+    if not ending or other or getattr(args, "resident", None):
         return False
     warnings: list[str] = []
     result, seen = quick_build(ctxfile, [args.target], warnings)
@@ -100,12 +110,23 @@ def _build(args: Namespace, console: Console, ctxfile: Ctxfile, form: str | None
         console.result(_plan(plan))
     elif args.blocks:
         console.result(_blocks_json(files[f"{pack.target}.pack.json"]) if form else _blocks(pack))
-    elif form == "xml":
-        from ctxbuild.pack.render import xml
-
-        console.result_bytes(xml(pack.target, pack.blocks).encode())
-    else:
+    elif form in _PROVIDERS:
+        console.result(_request(pack, ctxfile, form, args.model or ""))
+    elif f"{pack.target}.{ending}" in files:
         console.result_bytes(files[f"{pack.target}.{ending}"])
+    else:
+        from ctxbuild.pack.render import rendering
+
+        headers = ctxfile.target(pack.target).headers
+        console.result_bytes(rendering(ending, pack.target, pack.blocks, headers).encode())
+
+
+def _request(pack: Pack, ctxfile: Ctxfile, provider: str, model: str) -> str:
+    """Parts of a request to a provider, as JSON."""
+    from ctxbuild.cli.data import to_json
+    from ctxbuild.serve.messages import messages
+
+    return to_json(messages(pack, provider, model, ctxfile.target(pack.target).headers))
 
 
 def _plan(plan: Plan) -> str:

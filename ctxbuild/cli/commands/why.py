@@ -48,15 +48,16 @@ def run(args: Namespace, console: Console) -> int:
 
         console.result(to_json(answer))
     elif args.unit:
-        console.result("".join(f"{line}\n" for line in _about_unit(answer, console)))
+        console.result("".join(f"{line}\n" for line in about_unit(answer, console)))
     else:
-        console.result("".join(f"{line}\n" for line in _about_all(answer, console)))
+        console.result("".join(f"{line}\n" for line in about_all(answer, console)))
     # A typing mistake is an error; that a file is left out is an answer.
     wrong = answer.absence is not None and answer.absence.kind in ("no-file", "no-symbol")
     return 2 if wrong else 0
 
 
-def _about_all(answer: Answer, console: Console) -> Iterator[str]:
+def about_all(answer: Answer, console: Console) -> Iterator[str]:
+    """Lines about a whole plan."""
     room = f"{answer.budget:,}" + (f" - {answer.reserve:,}" if answer.reserve else "")
     yield f"{answer.target}: {answer.tokens:,} / {room} tokens"
     for verdict, color in _COLORS.items():
@@ -87,7 +88,8 @@ def _costs(finding: Finding) -> str:
     return ", ".join(f"{' or '.join(tokens)} as {form}" for form, tokens in by_form.items())
 
 
-def _about_unit(answer: Answer, console: Console) -> Iterator[str]:
+def about_unit(answer: Answer, console: Console) -> Iterator[str]:
+    """Lines about one unit."""
     if answer.absence is not None:
         yield absence_sentence(answer.unit, answer.absence, answer.target)
     for finding in answer.findings:

@@ -31,7 +31,7 @@
 ((augmented_assignment left: (_) @part) (#set! part "target"))
 ((delete_statement (_) @part) (#set! part "target"))
 ((delete_statement (expression_list (_) @part)) (#set! part "target"))
-((global_statement (identifier) @part) (#set! part "skip") (#set! role "outer"))
+((global_statement (identifier) @part) (#set! part "skip") (#set! role "global"))
 ((nonlocal_statement (identifier) @part) (#set! part "skip") (#set! role "outer"))
 
 ; --- definitions ----------------------------------------------------------------------
