@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from ctxbuild.serve.session import Session
 
 
-def find_ctxfile(args: Namespace) -> ctxfiles.Ctxfile:
+def find_ctxfile(args: Namespace, *, remember: bool = False) -> ctxfiles.Ctxfile:
     """The ctxfile of `-f`, else the nearest one from `-C` upwards.
+
+    Args:
+        args: the command line.
+        remember: keep what was read, so that the next command need not parse it.
 
     Raises:
         UsageError: there is none.
@@ -32,14 +36,14 @@ def find_ctxfile(args: Namespace) -> ctxfiles.Ctxfile:
     if not os.path.isdir(directory):
         raise UsageError(f"{directory}: is not a directory", "correct -C")
     if args.file:
-        return parsed.load(os.path.join(directory, args.file))
+        return parsed.load(os.path.join(directory, args.file), remember=remember)
     found = ctxfiles.find(directory)
     if found is None:
         raise UsageError(
             "no ctxfile.toml here or in a directory above",
             "run `ctxbuild init`, or `ctxbuild build FILE` for a single file",
         )
-    return parsed.load(found)
+    return parsed.load(found, remember=remember)
 
 
 def has_ctxfile(args: Namespace) -> bool:

@@ -19,6 +19,8 @@ _REASONS = {
     "override": "overridden in {unit}",
     "import": "imported by {unit}",
     "by-name": "the one definition of a name that {unit} uses, by its name alone",
+    "ambiguous": "one of {detail} definitions of a name that {unit} uses",
+    "around": "stands in {unit} beside what is in focus",
     "uses": "uses {unit}",
     "member": "a member of {unit}, which the entry uses",
     "encloses": "stands above a member that is shown",
@@ -33,6 +35,7 @@ _WHYS = {
     "layer-budget": "the layer's budget was spent on what matters more",
     "section-share": "the share of its section was spent on what matters more",
     "no-member": "no member of it is shown",
+    "not-named": "nothing that is shown names it",
     "duplicate": "another layer shows it",
 }
 

@@ -83,8 +83,8 @@ def fit(
     candidates, repeats = _without_repeats(candidates)
     offers = _offers(candidates, texts, count)
     headers = _headers(offers, style, count)
-    slack = 0
-    for _ in range(_MAX_ROUNDS):
+    slack, excess = 0, 0
+    for attempt in range(_MAX_ROUNDS + 1):
         choices = _fill(offers, headers, limits, style, slack, count)
         blocks = _blocks(offers, choices, texts, count, style)
         counts = count(
@@ -95,7 +95,11 @@ def fit(
             verdicts = [_verdict(each, choices, whole, limits) for each in offers]
             verdicts += [_repeated(each) for each in repeats]
             return Fitted(tuple(blocks), tuple(verdicts), counts[0])
-        slack += max(counts) - limits.available
+        excess = max(counts) - limits.available
+        # The last attempt holds nothing but what is pinned.
+        slack += limits.available if attempt + 1 == _MAX_ROUNDS else max(excess, slack // 3)
+    if any(each.candidate.pinned for each in offers):
+        raise _too_much_pinned(offers, style, limits.available + excess, limits.available)
     raise BudgetError(
         f"target {style.target!r}: nothing fits into {limits.available} tokens",
         "raise its budget, or lower its reserve",
@@ -171,13 +175,14 @@ def _fill(
     count: Counter,
 ) -> dict[str, int]:
     """Fills layer by layer; what one leaves over, later ones may use."""
-    left = limits.available - slack - count([render.title(style.target)])[0]
+    left = limits.available - count([render.title(style.target)])[0]
     by_layer = {name: [o for o in offers if o.candidate.layer == name] for name in style.layers}
     pinned = {name: _pinned(each, headers) for name, each in by_layer.items()}
-    if sum(pinned.values()) > left:
-        raise _too_much_pinned(offers, style, sum(pinned.values()), left)
-    rungs: dict[str, int] = {}
     owed = sum(pinned.values())
+    if owed and owed > left:
+        raise _too_much_pinned(offers, style, owed, left)
+    left = max(left - slack, owed)
+    rungs: dict[str, int] = {}
     for name, offered in by_layer.items():
         shown = _shown_whole(offers, rungs)
         each = [o for o in offered if o.candidate.pinned or not _is_part(o.candidate, shown)]

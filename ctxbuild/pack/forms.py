@@ -191,8 +191,10 @@ def docstring_text(literal: str, part: str) -> str:
     first = first_sentence(value)
     if not first:
         return ""
-    quoted = first.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    return f'"""{quoted[:-1]}\\""""' if quoted.endswith('"') else f'"""{quoted}"""'
+    quoted = shown(first.replace("\\", "\\\\"))
+    if '"""' in quoted or quoted.endswith('"'):
+        quoted = quoted.replace('"', '\\"')
+    return f'"""{quoted}"""'
 
 
 def first_sentence(docstring: str) -> str:

@@ -16,6 +16,7 @@ from ctxbuild.serve.maintenance import SIDE_FILES, VALUES, is_cache, read_only, 
 from ctxbuild.serve.session import cache_directory
 from ctxbuild.stores import cachedir
 from ctxbuild.stores.history import FOLDER
+from ctxbuild.stores.parsed import NAME
 from ctxbuild.stores.state import STATE
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ class Cleaned:
 
 
 # Labels, the lock, corpora and whatever else stands there are left alone.
-_OURS = (VALUES, FOLDER, "packs", *(STATE + suffix for suffix in SIDE_FILES), "CACHEDIR.TAG", "FORMAT")
+_OURS = (
+    *(VALUES, FOLDER, NAME, "packs", "CACHEDIR.TAG", "FORMAT"),
+    *(STATE + suffix for suffix in SIDE_FILES),
+)
 
 
 def clean(ctxfile: Ctxfile, *, everything: bool = False, dry: bool = False) -> Cleaned:

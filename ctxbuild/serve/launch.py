@@ -15,6 +15,8 @@ from ctxbuild.stores.lock import FileLock
 START_SECONDS = 20.0
 STOP_SECONDS = 10.0
 _PAUSE = 0.01
+# Daemons that this process started and does not wait for: nobody shall warn that they still run.
+_started: list[subprocess.Popen[bytes]] = []
 
 
 def prepare_runtime() -> None:
@@ -102,7 +104,7 @@ def _spawn(command: list[str], log: str, root: str) -> subprocess.Popen[bytes]:
     if sys.platform == "win32":
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
     with open(log, "ab") as output:
-        return subprocess.Popen(
+        child = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -112,6 +114,8 @@ def _spawn(command: list[str], log: str, root: str) -> subprocess.Popen[bytes]:
             start_new_session=True,
             creationflags=flags,
         )
+    _started.append(child)
+    return child
 
 
 def module_path() -> str:

@@ -183,8 +183,8 @@ class PackServer:
         self._interval = interval
         self._tools = {tool.name: tool for tool in tools_of(box)}
         self._bus = Bus()
-        # Clients of the older protocol: (session, resource), the oldest first.
-        self._subscribed: dict[tuple[int, str], ServerSession] = {}
+        # Clients of the older protocol: (client, resource), the oldest first.
+        self._subscribed: dict[tuple[str, str], ServerSession] = {}
         self.server: Server[None] = Server(
             "ctxbuild",
             version=__version__,
@@ -280,7 +280,7 @@ class PackServer:
         uri = str(params.uri)
         if await self._asked(lambda: target_of(uri) not in self._box.targets(), uri):
             raise MCPError(types.INVALID_PARAMS, f"{uri}: no such pack", {"uri": uri})
-        self._subscribed[id(ctx.session), uri] = ctx.session
+        self._subscribed[_client(ctx), uri] = ctx.session
         while len(self._subscribed) > _MOST_SUBSCRIPTIONS:
             del self._subscribed[next(iter(self._subscribed))]
         return types.EmptyResult()
@@ -288,7 +288,7 @@ class PackServer:
     async def _unsubscribe(
         self, ctx: Ctx, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        self._subscribed.pop((id(ctx.session), str(params.uri)), None)
+        self._subscribed.pop((_client(ctx), str(params.uri)), None)
         return types.EmptyResult()
 
     @asynccontextmanager
@@ -311,6 +311,7 @@ class PackServer:
             started = time.monotonic()
             try:
                 present = await _aside(self._box.stamp)
+                pause = max(self._interval, _PATIENCE * (time.monotonic() - started))
                 if present != stamp:
                     digests = await _aside(lambda: self._box.digests(self._box.targets()))
                     if stamp is not None:
@@ -320,7 +321,6 @@ class PackServer:
                 LOG.info("not watching: %s", error)  # a ctxfile that is being edited
             except Exception:
                 LOG.exception("looking for changes failed")
-            pause = max(self._interval, _PATIENCE * (time.monotonic() - started))
             await anyio.sleep(pause)
 
     async def _tell(self, before: Mapping[str, str], now: Mapping[str, str]) -> None:
@@ -333,8 +333,8 @@ class PackServer:
                         await session.send_resource_updated(uri)
         if before.keys() != now.keys():
             await self._bus.publish(ResourcesListChanged())
-            sessions = {id(session): session for session in self._subscribed.values()}
-            for session in sessions.values():
+            clients = {client: session for (client, _), session in self._subscribed.items()}
+            for session in clients.values():
                 await session.send_resource_list_changed()
 
     # --- transports -----------------------------------------------------------------------
@@ -365,6 +365,7 @@ class PackServer:
         try:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind((HOST, port))
+            bound.listen()  # whoever is told the port may come at once
         except OSError as error:
             bound.close()
             raise UsageError(
@@ -407,6 +408,12 @@ def target_of(uri: str) -> str:
     if not uri.startswith(SCHEME) or not (name := unquote(uri.removeprefix(SCHEME))):
         raise UsageError(f"{uri}: is no pack", f"write {SCHEME}TARGET")
     return name
+
+
+def _client(ctx: Ctx) -> str:
+    """Which client asks: over HTTP its session, elsewhere there is only one."""
+    headers = getattr(ctx.request, "headers", {})
+    return str(headers.get("mcp-session-id", ""))
 
 
 def _resource(facts: Mapping[str, Any]) -> types.Resource:

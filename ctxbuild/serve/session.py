@@ -231,6 +231,8 @@ class Session:
                 raise
             finally:
                 workspace.close()
+                if self._persistent:
+                    cachedir.mend(self.cache)
 
     def _still_true(self, seen: Look | None) -> Look | None:
         """A look from before the lock, unless another process has written since."""
@@ -380,7 +382,7 @@ class Session:
             keep(self.cache, pack.target, pack.digest, files[f"{pack.target}.pack.json"])
 
     def _write(self, workspace: Workspace, name: str, files: dict[str, bytes]) -> list[str]:
-        from ctxbuild.stores.atomic import write_if_changed
+        from ctxbuild.stores.atomic import sweep_temporary, write_if_changed
 
         written = []
         execute = workspace.connection.execute
@@ -392,6 +394,8 @@ class Session:
             if write_if_changed(path, data):
                 written.append(str(path))
             execute("REPLACE INTO outputs VALUES (?, ?, ?)", (str(path), name, stat_line(path)))
+        if written:
+            sweep_temporary(self.out)
         known = execute("SELECT path, stat FROM outputs WHERE target = ?", (name,)).fetchall()
         for path, stat in known:
             # A format that is no longer asked for, deleted or changed by the user since.

@@ -119,8 +119,11 @@ class Revision:
             for entry in entries
             if not is_utf8(entry.path)
         ]
-        self._rules = self._rule_files()
-        self._files = self._select(scope)
+        try:
+            self._rules = self._rule_files()
+            self._files = self._select(scope)
+        finally:
+            self._objects.close()  # it starts anew if contents are asked for
         self.paths = tuple(sorted(self._files))
         self._above = _directories(self.paths)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +55,23 @@ def write_if_changed(path: Path, data: bytes) -> bool:
 def is_temporary(name: str) -> bool:
     """Whether it is the name of a file that a killed writer left behind."""
     return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+
+
+def sweep_temporary(directory: Path, age: float = 60.0) -> None:
+    """Delete what killed writers left in a directory.
+
+    Args:
+        directory: where files were written.
+        age: seconds that such a file must be old: a younger one may be of a writer at work.
+    """
+    try:
+        with os.scandir(directory) as entries:
+            oldest = time.time() - age
+            for entry in entries:
+                if is_temporary(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                    os.unlink(entry.path)
+    except OSError:
+        return
 
 
 def cannot_write(path: Path, error: OSError) -> StoreError:

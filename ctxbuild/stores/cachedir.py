@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -76,6 +76,16 @@ def prepare(directory: Path, warn: Warn) -> bool:
     return True
 
 
+def mend(directory: Path) -> None:
+    """Label the directory again if it was deleted and a build has written in it since."""
+    try:
+        names = os.listdir(directory)
+        if names and "CACHEDIR.TAG" not in names:
+            _label(directory, names)
+    except (OSError, StoreError):
+        return
+
+
 @contextmanager
 def locked(
     directory: Path, wait: float = 600.0, on_wait: Callable[[], None] | None = None
@@ -136,8 +146,7 @@ def _await(lock: FileLock, wait: float) -> None:
 
 def _refuse_foreign(directory: Path) -> None:
     # Another process writes the tag before anything that is not welcome.
-    foreign = [name for name in _strange(directory) if not _is_value_store(directory / name)]
-    if foreign and _read(directory / "CACHEDIR.TAG") != _TAG:
+    if _strange(directory) and _read(directory / "CACHEDIR.TAG") != _TAG:
         raise StoreError(
             f"{directory}: not a cache of ctxbuild, and not empty",
             "name an empty or new directory as `cache` in [project]",
@@ -150,12 +159,6 @@ def _strange(directory: Path) -> list[str]:
     return sorted(name for name in names if name not in _KEPT and not is_temporary(name))
 
 
-def _is_value_store(path: Path) -> bool:
-    """Whether it is what a build goes on writing when its cache is deleted under its hands."""
-    own = {"blobs", "cache.db", "cache.db-shm", "cache.db-wal"}
-    return path.name == "values" and path.is_dir() and own.issuperset(os.listdir(path))
-
-
 def _adopt(directory: Path, warn: Warn) -> None:
     names = {entry.name for entry in directory.iterdir()}
     strange = _strange(directory)
@@ -163,6 +166,10 @@ def _adopt(directory: Path, warn: Warn) -> None:
         warn(f"{directory}: the cache is of another version of ctxbuild; starting a new one")
         for name in strange:
             _delete(directory / name)
+    _label(directory, names)
+
+
+def _label(directory: Path, names: Collection[str]) -> None:
     for name, text in ((".gitignore", "*\n"), ("README.md", _README)):
         if name not in names:
             write_if_changed(directory / name, text.encode())

@@ -22,8 +22,12 @@ _CACHE = ".ctxbuild"
 _READERS = (ctxfiles.__file__, schema.__file__, check.__file__)
 
 
-def load(path: str | os.PathLike[str]) -> Ctxfile:
+def load(path: str | os.PathLike[str], *, remember: bool = False) -> Ctxfile:
     """Read and check a ctxfile, as `ctxfile.load` does.
+
+    Args:
+        path: the file.
+        remember: keep what was read, for the next time.
 
     Raises:
         CtxfileError: it cannot be read, or something in it is wrong.
@@ -38,7 +42,7 @@ def load(path: str | os.PathLike[str]) -> Ctxfile:
         return found
     loaded = ctxfiles.load(name)
     # Only if the text that was read is the one the key is of.
-    if key and _key(name) == key:
+    if remember and key and _key(name) == key:
         _remember(os.path.join(memory, NAME), key, loaded)
     return loaded
 

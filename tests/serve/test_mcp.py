@@ -120,7 +120,10 @@ def test_an_edit_is_announced_to_who_listens(built):
 
 def test_a_build_by_somebody_else_is_announced_too(built):
     async def scenario():
-        async with client_of(built) as client, client.listen(resource_subscriptions=[URI]) as events:
+        async with (
+            client_of(built) as client,
+            client.listen(resource_subscriptions=[URI]) as events,
+        ):
             await anyio.sleep(0.5)
             built.replace("shop/store.py", "value: int", "value: float")
             await anyio.to_thread.run_sync(built.build)
@@ -129,6 +132,7 @@ def test_a_build_by_somebody_else_is_announced_too(built):
     run(scenario)
 
 
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 def test_clients_of_the_older_protocol_subscribe_and_are_told(built):
     async def scenario():
         told = anyio.Event()
@@ -139,7 +143,8 @@ def test_clients_of_the_older_protocol_subscribe_and_are_told(built):
             if heard[-1] == "notifications/resources/updated":
                 told.set()
 
-        async with client_of(built, "legacy", message_handler=hear) as client:
+        server = PackServer(toolbox(built), interval=0.05)
+        async with Client(server.server, mode="legacy", message_handler=hear) as client:
             assert client.server_capabilities.resources.subscribe is True
             with pytest.raises(MCPError, match="ctx://pack/other: no such pack"):
                 await client.subscribe_resource("ctx://pack/other")
@@ -148,6 +153,7 @@ def test_clients_of_the_older_protocol_subscribe_and_are_told(built):
             built.replace("shop/store.py", "value: int", "value: float")
             await told.wait()
             await client.unsubscribe_resource(URI)
+            assert not server._subscribed
 
     run(scenario)
 
@@ -239,9 +245,7 @@ def test_why_gives_the_verdict_as_facts_and_as_people_read_it(built):
             )
             finding = result.structured_content["findings"][0]
             assert (finding["unit"], finding["verdict"]) == ("shop/store.py::Store.save", "kept")
-            assert "called by shop/app.py::main" in text_of(result) or "shop/app.py" in text_of(
-                result
-            )
+            assert "shop/app.py" in text_of(result)
             every = await client.call_tool("why", {"target": "app", "max_tokens": 200})
             count = toolbox(built)._counter()
             assert count([text_of(every)])[0] <= 200
@@ -319,7 +323,7 @@ REFUSALS = [
     ("expand", {"unit": "shop"}, "shop: is no source file of the project"),
     ("expand", {"unit": ".ctxbuild/state.db"}, ".ctxbuild/state.db: is no source file"),
     ("expand", {"unit": "shop/stor.py"}, "did you mean shop/store.py?"),
-    ("expand", {"unit": "shop/store.py::Store.sav"}, "did you mean Store.save?"),
+    ("expand", {"unit": "shop/store.py::Store.sav"}, "did you mean Store.save"),
     ("expand", {"unit": "shop/app.py", "max_tokens": 1_000_000}, "max_tokens 1,000,000: "),
     ("expand", {"unit": "shop/app.py", "max_tokens": -1}, "max_tokens -1: "),
     ("expand", {"unit": "shop/app.py", "max_tokens": "many"}, "'max_tokens' must be a number"),
@@ -496,7 +500,8 @@ def test_a_client_that_is_killed_mid_answer_ends_the_server(built):
     assert built.build().targets[0].status == "fresh"
 
 
-def test_it_serves_over_http_on_this_machine_alone(built):
+def test_it_serves_over_http_on_this_machine_alone(built, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     parameters = command(built, "--http", "0")
     server = subprocess.Popen(
         [parameters.command, *parameters.args], env=parameters.env, stderr=subprocess.PIPE
@@ -528,7 +533,9 @@ def refuse_another_host(url):
     from urllib.parse import urlsplit
 
     connection = HTTPConnection("127.0.0.1", urlsplit(url).port, timeout=10)
-    connection.request("POST", "/mcp", "{}", {"Host": "evil.example", "Content-Type": "application/json"})
+    connection.request(
+        "POST", "/mcp", "{}", {"Host": "evil.example", "Content-Type": "application/json"}
+    )
     assert connection.getresponse().status == 421
     connection.close()
 

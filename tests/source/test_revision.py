@@ -20,25 +20,33 @@ def commit(tree, message="all"):
     return tree
 
 
+OPENED = []
+
+
 def at(tree, revision="HEAD", scope=None, below=""):
     root = os.path.join(tree.root, below)
-    return Revision(root, scope or Scope(), find_commit(root, revision))
+    OPENED.append(Revision(root, scope or Scope(), find_commit(root, revision)))
+    return OPENED[-1]
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    while OPENED:
+        OPENED.pop().close()
 
 
 def same_as_the_tree(tree, scope=None):
     """Asserts that HEAD and the clean tree have the same files, bytes and reasons."""
     found, snapshot = at(tree, scope=scope), tree.scan(scope)[0]
-    try:
-        assert found.paths == snapshot.paths
-        assert found.count == snapshot.count
-        assert found.left_out() == snapshot.left_out()
-        for path in found.paths:
-            assert found.digest(path) == snapshot.digest(path)
-            assert found.read(path) == snapshot.read(path)
-        for directory in {path.rpartition("/")[0] for path in found.paths} | {"", "nowhere"}:
-            assert found.has_dir(directory) == snapshot.has_dir(directory)
-    finally:
-        found.close()
+    assert found.paths == snapshot.paths
+    assert found.count == snapshot.count
+    assert found.left_out() == snapshot.left_out()
+    for path in found.paths:
+        assert found.digest(path) == snapshot.digest(path)
+        assert found.read(path) == snapshot.read(path)
+    for directory in {path.rpartition("/")[0] for path in found.paths} | {"", "nowhere"}:
+        assert found.has_dir(directory) == snapshot.has_dir(directory)
     return found
 
 
@@ -108,7 +116,6 @@ def test_a_commit_holds_what_it_held_whatever_happened_since(repository):
     assert found.read("a.py") == b"old\n"
     assert found.digest("a.py") == digest_of(b"old\n")
     assert (found.digest("untracked.py"), found.has("untracked.py")) == (None, False)
-    found.close()
 
 
 def test_what_differs_between_two_commits(repository):
@@ -169,7 +176,6 @@ def test_links_lead_where_they_lead_in_the_tree(repository):
         "secret.py": "link to something left out",
         "secrets.json": "secret",
     }
-    found.close()
 
 
 def test_a_submodule_stays_out(repository, tmp_path):
@@ -194,7 +200,6 @@ def test_line_ends_that_git_converts_are_read_as_they_are_stored(repository):
     assert (repository.root / "a.py").read_bytes() == b"x = 1\r\n"
     found = at(repository)
     assert found.read("a.py") == b"x = 1\n"
-    found.close()
 
 
 # --- bad input --------------------------------------------------------------------------
@@ -254,7 +259,6 @@ def test_a_content_that_the_clone_lacks_is_named(repository):
     ):
         found.digest("p/gone.py")
     assert found.read("a.py") == b"here\n"  # it goes on after that
-    found.close()
 
 
 def test_a_partial_clone_says_what_it_lacks_and_reaches_for_no_network(repository, tmp_path):
@@ -265,8 +269,8 @@ def test_a_partial_clone_says_what_it_lacks_and_reaches_for_no_network(repositor
     command = ["git", "clone", "-q", "--no-checkout", "--filter=blob:none", url, str(clone)]
     subprocess.run(command, check=True)
     shutil.rmtree(repository.root)  # what an old git would fetch from is gone
-    found = Revision(str(clone), Scope(), find_commit(str(clone), "HEAD"))
+    repository.root = clone
+    found = at(repository)
     assert found.paths == ("a.py",)
     with pytest.raises(RevisionError, match="a.py: its content at 'HEAD' is not in this clone"):
         found.read("a.py")
-    found.close()

@@ -130,7 +130,7 @@ def _project(args: Namespace) -> tuple[Ctxfile, list[str]]:
     if not args.targets:
         if args.budget is not None:
             raise UsageError("--budget goes with a file", "set the target's budget in the ctxfile")
-        return find_ctxfile(args), []
+        return find_ctxfile(args, remember=True), []
     from ctxbuild.cli.adhoc import adhoc, looks_like_path
 
     base = find_ctxfile(args) if has_ctxfile(args) else None

@@ -51,7 +51,7 @@ def run(args: Namespace, console: Console) -> int:
     if form not in (None, "json") and (args.plan or args.blocks):
         what = "--plan" if args.plan else "--blocks"
         raise UsageError(f"{what} is printed as a table or as JSON", f"leave out --format {form}")
-    ctxfile = find_ctxfile(args)
+    ctxfile = find_ctxfile(args, remember=True)
     if not _quick(args, console, ctxfile, form):
         _build(args, console, ctxfile, form)
     return 0
