@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from benchmarks import build
+from benchmarks import build, precision
 from benchmarks.corpus import CorpusError
 from benchmarks.measure import ProgramFailed
 from benchmarks.table import Row, render, write_json
 
 BENCHMARKS: dict[str, Callable[[], Iterable[Row]]] = {
     "build": build.benchmark,
+    "precision": precision.benchmark,
 }
 
 

@@ -14,7 +14,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ ROUNDS = 7
 COLD_ROUNDS = 3
 # A direct dependency of django/http/response.py.
 EDITED = "django/http/cookie.py"
+TARGET, ENTRY = "response", "django/http/response.py"
 PACKAGES, MODULES = 200, 100  # of the synthetic tree
 
 
@@ -40,6 +41,7 @@ def benchmark() -> Iterator[Row]:
         tree = corpus.working_copy(django, place / "tree", {"ctxfile.toml": CTXFILE.read_text()})
         yield from unchanged(tree, "Django's tree", limit=3.0)
         yield from edited(tree)
+        yield from selected_again(tree)
         yield from unchanged(synthetic(place / "many"), "20,000 files", limit=2.5)
 
 
@@ -134,6 +136,39 @@ def edited(tree: Path) -> Iterator[Row]:
         ratio=ratio(runs["edit"], runs["null"]),
         limit=2.0,
         note="one facts query" if right else f"facts queries: {facts[0]}",
+        right=right,
+    )
+
+
+def selected_again(tree: Path) -> Iterator[Row]:
+    """One target chosen anew after an edit of its entry to a version seen before."""
+    path = tree / ENTRY
+    original = path.read_text()
+    versions = cycle((original + "\nedited = 1\n", original))
+
+    def edit() -> None:
+        path.write_text(next(versions))
+
+    for _ in range(2):  # both versions once, so that their facts are known
+        run(Program(build(TARGET), tree, before=edit))
+    runs = alternate(
+        {
+            "edit": Program(build("--json", TARGET), tree, before=edit),
+            "null": Program(build("--json", TARGET), tree),
+        },
+        ROUNDS,
+    )
+    path.write_text(original)
+    run(Program(build(), tree))
+    right = all(f"plan({TARGET})" in queries(each) for each in runs["edit"])
+    yield Row(
+        "one target selected again after an edit of its entry",
+        seconds(runs["edit"]),
+        "s",
+        against="the null build",
+        ratio=ratio(runs["edit"], runs["null"]),
+        limit=3.0,
+        note="facts of both versions are known",
         right=right,
     )
 

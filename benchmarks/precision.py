@@ -235,11 +235,13 @@ def rows(measured: list[Measured]) -> Iterator[Row]:
     note = f"{wrong} of {resolved}, of which jedi resolves {sum(e.answered for e in measured)}"
     what = "attribute calls that jedi resolves otherwise"
     yield Row(what, wrong / max(1, resolved), "", limit=WRONG, note=note)
-    whole, against, skeletons = sizes(measured)
-    enough = f"smallest budget with recall ≥ {ENOUGH}"
-    yield Row("median tokens of the whole pack", whole, "tokens", note=enough)
-    yield Row("of the package's sources", against, "", note="median share")
-    yield Row("of the entry with its dependencies' skeletons", skeletons, "", note="median share")
+    if found := sizes(measured):
+        enough = f"smallest budget with recall ≥ {ENOUGH}"
+        yield Row("median tokens of the whole pack", found[0], "tokens", note=enough)
+        yield Row("of the package's sources", found[1], "", note="median share")
+        yield Row(
+            "of the entry with its dependencies' skeletons", found[2], "", note="median share"
+        )
 
 
 def precision(measured: list[Measured], budget: int) -> float:
@@ -248,13 +250,15 @@ def precision(measured: list[Measured], budget: int) -> float:
     return fmean(value for value in found if value is not None)
 
 
-def sizes(measured: list[Measured]) -> tuple[float, float, float]:
-    """Median tokens of whole packs at enough recall, as such and as shares."""
+def sizes(measured: list[Measured]) -> tuple[float, float, float] | None:
+    """Median tokens of whole packs at enough recall, as such and as shares; None without any."""
     chosen = []
     for each in measured:
         enough = [fill for fill in each.fills.values() if fill.recall >= ENOUGH]
         if enough:
             chosen.append((enough[0].tokens, each))
+    if not chosen:
+        return None
     return (
         median(tokens for tokens, _ in chosen),
         median(tokens / each.sources for tokens, each in chosen),

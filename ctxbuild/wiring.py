@@ -139,7 +139,7 @@ class Workspace:
                 touched += [(source, key) for key in self.database.recorded(source)]
         if any(changes):
             self.begin()
-        self.database.apply(touched)
+        self.database.apply(touched, moved=bool(moved))
         self._untold = Changes()
 
     @property

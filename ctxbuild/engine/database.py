@@ -44,6 +44,8 @@ T = TypeVar("T")
 Parts = dict[str, bytes]
 
 _FLUSH_BYTES = 8_000_000
+# What has happened since the indexes were last brought up to date.
+_CHANGED, _MOVED = 1, 2
 
 
 class Values(Protocol):
@@ -136,11 +138,15 @@ class Database:
         cell = self._load(query.name, key)
         return cell is not None and not cell.dirty and cell.version == query.version
 
-    def apply(self, touched: Iterable[tuple[Input, str]]) -> None:
+    def apply(self, touched: Iterable[tuple[Input, str]], *, moved: bool = True) -> None:
         """Starts a new revision in which these inputs may have other values.
 
         Inputs that nobody ever asked for are ignored. Indexes in use are brought
         up to date with the next `settle`.
+
+        Args:
+            touched: inputs and their keys.
+            moved: whether the keys of an index may be others than before.
         """
         touched = list(touched)
         changed = [
@@ -151,7 +157,8 @@ class Database:
         with self.atomic():
             self._accept_code()
             if changed or unknown:
-                self._rows.set_number("unsettled", 1)
+                grade = _MOVED if moved else _CHANGED
+                self._rows.set_number("unsettled", max(grade, self._rows.number("unsettled")))
             if changed:
                 self._next_revision()
             for cell, facets in changed:
@@ -260,6 +267,7 @@ class Database:
         if self._rows.number("code") != self._code:
             self._rows.begin()
             self._rows.connection.execute("UPDATE nodes SET dirty = 1 WHERE value IS NOT NULL")
+            self._rows.set_number("unsettled", _MOVED)
             self._rows.set_number("code", self._code)
             self._cells.clear()
             self._by_id.clear()
@@ -563,8 +571,14 @@ class Database:
         if self._settled.get(index.name) == self.revision:
             return
         self._settled[index.name] = self.revision
-        given = index.keys()
-        todo = self._stale_since(index, given)
+        whole = f"whole:{index.name}"
+        if self._rows.number(whole) and self._rows.number("unsettled") < _MOVED:
+            # Its keys are those of last time, when all of them were right.
+            todo = self._rows.dirty_keys(index.source.name)
+            given: Iterable[str] = ()
+        else:
+            given = index.keys()
+            todo = self._stale_since(index, given)
         if todo is None:
             wanted = list(given)
             known, stale = self._rows.stale_keys(index.source.name, index.source.version)
@@ -576,6 +590,8 @@ class Database:
             self._settled[index.name] = self.revision
             self._run_all(index.source, todo)
         self._keys[index.name] = given, marked
+        if not self._rows.number(whole):
+            self._rows.set_number(whole, 1)
 
     def _stale_since(self, index: Index, given: Iterable[str]) -> list[str] | None:
         """The stale keys of an index whose keys are those of last time; None if they are not.

@@ -14,6 +14,7 @@ CREATE TABLE IF NOT EXISTS nodes(
   id INTEGER PRIMARY KEY, query TEXT NOT NULL, key TEXT NOT NULL, version TEXT NOT NULL,
   dirty INTEGER NOT NULL, changed INTEGER NOT NULL, verified INTEGER NOT NULL,
   value BLOB, facets BLOB NOT NULL, cause TEXT NOT NULL, UNIQUE(query, key));
+CREATE INDEX IF NOT EXISTS nodes_dirty ON nodes(query, key) WHERE dirty = 1;
 CREATE TABLE IF NOT EXISTS edges(
   src INTEGER NOT NULL, ord INTEGER NOT NULL, dep INTEGER NOT NULL,
   facet TEXT NOT NULL, digest BLOB NOT NULL, PRIMARY KEY(src, ord)) WITHOUT ROWID;
@@ -160,6 +161,13 @@ class Rows:
             if dirty or was != version:
                 stale.add(key)
         return every, stale
+
+    def dirty_keys(self, query: str) -> list[str]:
+        """The keys of a query that are dirty, sorted."""
+        rows = self.connection.execute(
+            "SELECT key FROM nodes WHERE query = ? AND dirty = 1 ORDER BY key", (query,)
+        )
+        return [row[0] for row in rows]
 
     def write(self, cell: Cell) -> None:
         """Writes a cell whole."""

@@ -162,11 +162,11 @@ _Table = dict[str, str | int | None]
 _XML: _Table = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _XML_ATTRIBUTE: _Table = {**_XML, '"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
 # XML 1.0 has no way to write these characters, escaped or not.
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def _escape(text: str, table: _Table) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text).translate(str.maketrans(table))
+    return re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", text).translate(str.maketrans(table))
 
 
 def xml(target: str, blocks: Sequence[Block]) -> str:

@@ -265,6 +265,8 @@ class Daemon:
         """Brings memory and outputs in line with the tree."""
         dirty = self._watcher.is_dirty() and self._watcher.quiet_since()
         started = dirty or time.monotonic()
+        if self._watcher.mode == "scanning":
+            self._watcher.sync()
         try:
             update = self._update()
         finally:

@@ -1,13 +1,12 @@
-"""The ctxfile: read, checked against the table of keys, and turned into targets."""
+"""The ctxfile as data: targets and their layers; found, loaded, and declared to the engine."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from ctxbuild.errors import CtxfileError, UnknownTarget
-from ctxbuild.source import schema
-from ctxbuild.source.check import NAME_HINT, Checker, Path, is_name, suggestion
+from ctxbuild.source.defaults import DEFAULT_BUDGET
 from ctxbuild.source.selection import Scope
 
 FILE_NAME = "ctxfile.toml"
@@ -58,7 +57,7 @@ class Target(NamedTuple):
 
     name: str
     layers: tuple[Layer, ...]
-    budget: int = schema.DEFAULT_BUDGET
+    budget: int = DEFAULT_BUDGET
     reserve: int = 0
     headers: Literal["lean", "full"] = "lean"
     layout: Literal["stable", "edges", "score"] = "stable"
@@ -121,6 +120,8 @@ class Ctxfile(NamedTuple):
         for target in self.targets:
             if target.name == name:
                 return target
+        from ctxbuild.source.check import suggestion
+
         names = [target.name for target in self.targets]
         raise UnknownTarget(
             f"{self.path or FILE_NAME}: no target {name!r}{suggestion(name, names)}",
@@ -180,184 +181,6 @@ def parse(text: str, name: str = FILE_NAME) -> Ctxfile:
     Raises:
         CtxfileError: something is wrong; the message begins with `name:line:`.
     """
-    import tomllib
+    from ctxbuild.source.reading import parse as read
 
-    try:
-        raw = tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(text, name, str(error)) from error
-    except RecursionError as error:
-        raise CtxfileError(f"{name}:1: is nested too deeply", "flatten it") from error
-    reader = _Reader(text, name)
-    reader.top(raw)
-    project = reader.project(raw.get("project", {}))
-    targets = reader.targets(raw.get("targets", {}))
-    return Ctxfile(name, os.path.dirname(os.path.abspath(name)), project, targets)
-
-
-def _syntax_error(text: str, name: str, message: str) -> CtxfileError:
-    import re
-
-    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    line = place[1] if place and place[1] else str(len(text.splitlines()) or 1)
-    what = message[: place.start()] if place else message
-    column = f", column {place[2]}" if place and place[2] else ""
-    return CtxfileError(f"{name}:{line}: is not TOML: {what[:1].lower()}{what[1:]}{column}")
-
-
-class _Reader(Checker):
-    """Builds the dataclasses of checked tables."""
-
-    def top(self, raw: dict[str, Any]) -> None:
-        """Check the tables and the version."""
-        self.keys(raw, schema.TOP, (), "the ctxfile")
-        if "version" not in raw:
-            raise self.fail((), "version is missing", f"add `version = {schema.VERSION}`")
-        version = raw["version"]
-        if type(version) is not int or version < 1:
-            raise self.fail(("version",), f"version must be {schema.VERSION}, not {version!r}")
-        if version > schema.VERSION:
-            message = f"version {version} is newer than this ctxbuild, which reads {schema.VERSION}"
-            raise self.fail(("version",), message, "upgrade ctxbuild")
-        for key in ("project", "targets"):
-            if not isinstance(raw.get(key, {}), dict):
-                raise self.fail((key,), f"{key} must be a table", f"write `[{key}]`")
-
-    def project(self, raw: dict[str, Any]) -> Project:
-        """Build `[project]`."""
-        path = ("project",)
-        values = self.values(raw, schema.PROJECT, path, "[project]")
-        for key in ("include", "exclude"):
-            for index, pattern in enumerate(values[key]):
-                self.pattern(pattern.removeprefix("!").lstrip("/"), (*path, key, index), key)
-        if values["out"] is None:
-            values["out"] = f"{values['cache'].rstrip('/') or '/'}/packs"
-        return Project(**values)
-
-    def targets(self, raw: dict[str, Any]) -> tuple[Target, ...]:
-        """Build all targets, those that others extend included."""
-        if not raw:
-            raise self.fail(("targets",), "no target is declared", "add `[targets.NAME]`")
-        seen: dict[str, str] = {}
-        for name, table in raw.items():
-            path = ("targets", name)
-            if not is_name(name) or name.endswith((".pack", ".plan")):
-                hint = f"{NAME_HINT}, and no end in .pack or .plan"
-                raise self.fail(path, f"target name {name!r} cannot be a file name", hint)
-            if name.lower() in seen:
-                message = f"targets {seen[name.lower()]!r} and {name!r} differ only in case"
-                raise self.fail(path, message, "their files would be one on some systems")
-            seen[name.lower()] = name
-            if not isinstance(table, dict):
-                raise self.fail(path, f"target {name!r} must be a table", f"[targets.{name}]")
-            self.values(table, schema.TARGET, path, f"target {name!r}")
-        return tuple(self._target(name, raw) for name in raw)
-
-    def _target(self, name: str, raw: dict[str, Any]) -> Target:
-        merged, homes = self._extended(name, raw)
-        where = f"target {name!r}"
-        values = self.values(merged, schema.TARGET, ("targets", name), where)
-
-        def place(key: str) -> Path:
-            own = key in raw[name]
-            return ("targets", name, key) if own else ("targets", name)
-
-        budget, reserve = values["budget"], values["reserve"]
-        if reserve >= budget:
-            key = "reserve" if "reserve" in raw[name] else "budget"
-            message = f"{where} reserves {reserve} of its {budget} tokens: nothing is left"
-            raise self.fail(place(key), message)
-        given = [key for key in merged if key in {*schema.SOURCES, "layers"}]
-        if not given:
-            hint = "add `entry = [...]`, `files = [...]` or `[[targets." + name + ".layers]]`"
-            raise self.fail(("targets", name), f"{where} has no layers", hint)
-        if len(given) > 1:
-            message = f"{where} has both {given[0]!r} and {given[1]!r}"
-            raise self.fail(place(given[1]), message, "write each as a layer of its own")
-        base = ("targets", homes[given[0]])
-        options = {key: values[key] for key in ("docstrings", "dependents", "tests", "bodies")}
-        if given[0] == "layers":
-            layers = self._layers(merged["layers"], (*base, "layers"), where, options)
-        else:
-            only = {given[0]: merged[given[0]]}
-            layers = (self._layer(only, base, where, options),)
-        for index, layer in enumerate(layers):
-            if layer.budget is not None and layer.budget > budget - reserve:
-                message = (
-                    f"layer {layer.name!r} of {where} has budget {layer.budget}, "
-                    f"its target only {budget - reserve}"
-                )
-                raise self.fail((*base, "layers", index, "budget"), message)
-        for key in ("extends", "files", "entry", "layers"):
-            del values[key]
-        return Target(name, layers, **values)
-
-    def _extended(self, name: str, raw: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """The target's keys over those of what it extends, and whose each key is."""
-        chain = [name]
-        while "extends" in raw[chain[-1]]:
-            above = raw[chain[-1]]["extends"]
-            path = ("targets", chain[-1], "extends")
-            if above not in raw:
-                near = suggestion(above, list(raw))
-                message = f"target {chain[-1]!r} extends {above!r}, which is no target{near}"
-                raise self.fail(path, message)
-            if above in chain:
-                loop = " -> ".join([*chain[chain.index(above) :], above])
-                raise self.fail(path, f"targets extend each other in a circle: {loop}")
-            chain.append(above)
-        merged: dict[str, Any] = {}
-        homes: dict[str, str] = {}
-        sources = {*schema.SOURCES, "layers"}
-        for step in reversed(chain):
-            if sources & raw[step].keys():
-                merged = {key: value for key, value in merged.items() if key not in sources}
-            merged |= raw[step]
-            homes |= dict.fromkeys(raw[step], step)
-        merged.pop("extends", None)
-        return merged, homes
-
-    def _layers(
-        self, raw: list[Any], path: Path, where: str, options: dict[str, Any]
-    ) -> tuple[Layer, ...]:
-        layers: list[Layer] = []
-        for index, table in enumerate(raw):
-            layer = self._layer(table, (*path, index), f"layer {index + 1} of {where}", options)
-            if any(layer.name == other.name for other in layers):
-                message = f"{where} has two layers named {layer.name!r}"
-                raise self.fail((*path, index, "name"), message, "give each a `name`")
-            layers.append(layer)
-        return tuple(layers)
-
-    def _layer(self, raw: Any, path: Path, where: str, options: dict[str, Any]) -> Layer:
-        if not isinstance(raw, dict):
-            raise self.fail(path, f"{where} must be a table")
-        values = self.values(raw, schema.LAYER, path, where)
-        given = [key for key in schema.SOURCES if key in raw]
-        if len(given) != 1:
-            names = " and ".join(repr(key) for key in (given or schema.SOURCES))
-            message = f"{where} has both {names}" if given else f"{where} has none of {names}"
-            raise self.fail((*path, given[-1]) if given else path, message, "give it exactly one")
-        source = given[0]
-        for index, pattern in enumerate(values[source]):
-            file, separator, symbol = pattern.partition("::")
-            if separator and source == "entry" and not symbol:
-                message = f"{pattern!r} in {source!r} names no symbol after '::'"
-                raise self.fail((*path, source, index), message)
-            self.pattern(file if source == "entry" else pattern, (*path, source, index), source)
-        misplaced = {"files": tuple(options), "entry": ("form",)}[source]
-        for key in misplaced:
-            if key in raw:
-                other = "entry" if source == "files" else "files"
-                message = f"key {key!r} in {where} is for {other!r} layers, this one has {source!r}"
-                raise self.fail((*path, key), message)
-        own = {key: value for key in options if (value := values[key]) is not None}
-        return Layer(
-            values["name"] or source,
-            cast("Literal['files', 'entry']", source),
-            values[source],
-            values["budget"],
-            values["pin"],
-            values["form"] if source == "files" else None,
-            **(options | own if source == "entry" else {}),
-        )
+    return read(text, name)

@@ -1,4 +1,4 @@
-"""What stays out by name unless the ctxfile lets it in: secrets, hidden and vendored files.
+"""What holds unless the ctxfile says otherwise: above all, what stays out by its name.
 
 The lists are short on purpose. A name is listed only if it practically never is
 a source that somebody writes by hand; a package of one's own called `vendor`,
@@ -6,6 +6,8 @@ a source that somebody writes by hand; a package of one's own called `vendor`,
 """
 
 from __future__ import annotations
+
+DEFAULT_BUDGET = 8_000
 
 VENDORED_DIRECTORIES = frozenset(
     {"node_modules", "bower_components", "jspm_packages", "site-packages", "__pycache__"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ctxbuild.source.defaults import DEFAULT_BUDGET as DEFAULT_BUDGET
+
 VERSION = 1
-DEFAULT_BUDGET = 8_000
 MAX_TOKENS = 1_000_000_000
 NAME_PATTERN = r"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_-])?$"
 SOURCES = ("files", "entry")

@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from ctxbuild.stores import diskcaching
+
 DATABASE: Final = "cache.db"
 
 SETTINGS: Final = {
@@ -66,6 +68,7 @@ def refuse_foreign(directory: Path) -> None:
 
 
 def _known_settings() -> set[str]:
+    diskcaching.load()
     from diskcache.core import DEFAULT_SETTINGS, METADATA
 
     return {*DEFAULT_SETTINGS, *METADATA, *SETTINGS}
@@ -77,6 +80,7 @@ class _ForeignDatabase(sqlite3.DatabaseError):
 
 def failures() -> tuple[type[Exception], ...]:
     """What using the database may raise."""
+    diskcaching.load()
     from diskcache import Timeout
 
     return (sqlite3.Error, OSError, Timeout)

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ctxbuild.stores import frame, rows
+from ctxbuild.stores import diskcaching, frame, rows
 from ctxbuild.stores.blobs import HOUR, Blobs
 from ctxbuild.stores.database import (
     DATABASE,
@@ -256,6 +256,7 @@ class ValueStore:
 
     def _open(self) -> Cache:
         if self._cache is None:
+            diskcaching.load()
             from diskcache import Cache
 
             from ctxbuild.stores.bytesdisk import BytesDisk

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 
-from ctxbuild.source import check, schema
 from ctxbuild.source import ctxfile as ctxfiles
 from ctxbuild.source.ctxfile import Ctxfile, Layer, Project, Target
 
@@ -19,7 +18,10 @@ if TYPE_CHECKING:
 
 NAME = "ctxfile.json"
 _CACHE = ".ctxbuild"
-_READERS = (ctxfiles.__file__, schema.__file__, check.__file__)
+_READERS = tuple(
+    os.path.join(os.path.dirname(ctxfiles.__file__), f"{name}.py")
+    for name in ("ctxfile", "defaults", "schema", "check", "reading")
+)
 
 
 def load(path: str | os.PathLike[str], *, remember: bool = False) -> Ctxfile:

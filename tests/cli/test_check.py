@@ -1,4 +1,4 @@
-"""`ctxbuild build --check`: what is stale, missing, over budget or cannot be built; nothing written."""
+"""`ctxbuild build --check`: what is stale, missing, over budget or cannot be built."""
 
 from __future__ import annotations
 

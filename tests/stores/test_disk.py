@@ -469,3 +469,22 @@ def test_no_single_flipped_bit_goes_unseen(key, value, position):
     position %= len(row) * 8
     row[position // 8] ^= 1 << position % 8
     assert frame.open_row(key, bytes(row)) is None
+
+
+def test_opening_a_store_imports_no_django_even_where_there_is_one(tmp_path):
+    (tmp_path / "django").mkdir()
+    (tmp_path / "django" / "__init__.py").write_text("raise SystemExit('imported')\n")
+    code = (
+        "import sys; from pathlib import Path; from ctxbuild.stores.disk import ValueStore\n"
+        "store = ValueStore(Path('values'), print); store.put_many([(b'k', b'v')])\n"
+        "print(store.get(b'k'), 'django' in sys.modules, 'diskcache.djangocache' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "b'v' False False\n"
