@@ -73,8 +73,11 @@ def find_entries(view: EntryView, layer: Layer) -> list[Entry]:
         path, mark, name = pattern.partition("::")
         if not mark:
             continue
-        for match in matched(view, (path,), what):
-            _check_symbol(view.outline(match), match, name)
+        matches = list(matched(view, (path,), what))
+        holding = [match for match in matches if _has_symbol(view.outline(match), name)]
+        if not holding:
+            raise _no_symbol(view.outline(matches[0]), matches[0], name)
+        for match in holding:
             known = entries.get(match)
             if known is None or known.focus:
                 focus = (*known.focus, name) if known else (name,)
@@ -91,15 +94,17 @@ def _outermost(focus: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _check_symbol(outline: Outline, path: str, name: str) -> None:
-    names = list(dict.fromkeys(n for n, _ in outline.symbols))
-    if name in names:
-        return
+def _has_symbol(outline: Outline, name: str) -> bool:
+    return any(symbol == name for symbol, _ in outline.symbols)
+
+
+def _no_symbol(outline: Outline, path: str, name: str) -> EntryError:
     from difflib import get_close_matches
 
+    names = list(dict.fromkeys(n for n, _ in outline.symbols))
     near = get_close_matches(name, names, 1) or [n for n in names if n.endswith(f".{name}")][:1]
     hint = f"did you mean {path}::{near[0]}?" if near else "see `ctxbuild show` for its names"
-    raise EntryError(f"{path} has no symbol {name!r}", hint)
+    return EntryError(f"{path} has no symbol {name!r}", hint)
 
 
 def _whole(view: EntryView, layer: Layer, entry: Entry) -> Candidate:
