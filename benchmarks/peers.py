@@ -65,8 +65,12 @@ def recall(text: str, gold: Sequence[Unit], signatures: Signatures) -> float:
 
 
 def _by_corpus(measured: Sequence[Measured]) -> Iterator[tuple[str, Path, list[Measured]]]:
+    """Each corpus with a copy of its tree, in which a tool may leave what it likes."""
     for name in dict.fromkeys(each.corpus for each in measured):
-        yield name, source(name), [each for each in measured if each.corpus == name]
+        with tempfile.TemporaryDirectory(prefix="ctxbuild-peers-") as place:
+            tree = Path(place).resolve() / name
+            shutil.copytree(source(name), tree)
+            yield name, tree, [each for each in measured if each.corpus == name]
 
 
 def _gold(each: Measured) -> list[Unit]:
@@ -112,15 +116,14 @@ def _repomix(measured: Sequence[Measured]) -> dict[str, float]:
         raise FileNotFoundError(message)
     count = counter("o200k_base")
     recalls, tokens = [], []
-    with tempfile.TemporaryDirectory() as place:
-        for name, tree, entries in _by_corpus(measured):
-            output = Path(place, f"{name}.md")
-            options = ["--compress", "--style", "markdown", "--output", str(output)]
-            options += ["--include", f"{CORPORA[name].package}/**/*.py"]
-            subprocess.run(
-                [program, *options], cwd=tree, check=True, capture_output=True, timeout=TIMEOUT
-            )
-            text, signatures = output.read_text(encoding="utf-8"), Signatures(tree)
-            tokens.append(count([text])[0])
-            recalls += [recall(text, _gold(each), signatures) for each in entries]
+    for name, tree, entries in _by_corpus(measured):
+        output = tree.with_name("repomix.md")
+        options = ["--compress", "--style", "markdown", "--output", str(output)]
+        options += ["--include", f"{CORPORA[name].package}/**/*.py"]
+        subprocess.run(
+            [program, *options], cwd=tree, check=True, capture_output=True, timeout=TIMEOUT
+        )
+        text, signatures = output.read_text(encoding="utf-8"), Signatures(tree)
+        tokens.append(count([text])[0])
+        recalls += [recall(text, _gold(each), signatures) for each in entries]
     return {"any": round(fmean(recalls), 3), "median tokens": median(tokens)}

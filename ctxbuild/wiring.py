@@ -151,6 +151,15 @@ class Workspace:
         """Reads into memory what the next plan of a target would need."""
         self.pipeline.plan.compute(Context(self.database), target)
 
+    def warm_up(self) -> None:
+        """Loads what the next parse and count would load: grammars and vocabulary."""
+        from ctxbuild.facts import extract
+        from ctxbuild.pack.tokens import counter
+
+        counter(self.ctxfile.project.tokenizer)([""])
+        for language in {language_of(path) for path in self.snapshot.paths}:
+            extract(b"", language)
+
     def begin(self) -> None:
         """Opens a transaction unless one is open."""
         if not self.connection.in_transaction:

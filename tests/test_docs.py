@@ -25,7 +25,9 @@ def options(name):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_calls_exists(page):
     text = page.read_text(encoding="utf-8")
-    for name, rest in re.findall(r"(?:`|^|\{ )ctxbuild ([a-z]+)([^`\n|#;>&]*)", text, re.MULTILINE):
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    lines = "\n".join([*blocks, *re.findall(r"`(ctxbuild [^`\n]*)`", text)])
+    for name, rest in re.findall(r"\bctxbuild ([a-z]+)\b([^\n|#;>&]*)", lines):
         assert name in COMMANDS, f"{page.name}: ctxbuild {name}"
         for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", rest):
             assert option in options(name), f"{page.name}: ctxbuild {name} {option}"

@@ -131,9 +131,7 @@ class _View:
         daemon = self.daemon
         if daemon is not None:
             targets = tuple(daemon.targets.values())
-            known = Known(
-                daemon.root, daemon.mode, targets, self._last, self._problem, self._note
-            )
+            known = Known(daemon.root, daemon.mode, targets, self._last, self._problem, self._note)
             live.draw(known)
 
 

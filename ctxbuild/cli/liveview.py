@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxbuild.cli.render import seconds
-from ctxbuild.pack.render import shown
+from ctxbuild.source.paths import shown
 
 if TYPE_CHECKING:
     from ctxbuild.cli.console import Console
@@ -50,12 +50,12 @@ def screen(known: Known, console: Console, columns: int, rows: int) -> list[str]
     for line in _errors(known):
         lines.append(console.paint(_cut(shown(line), columns), "red"))
     fits = max(rows - 1, 3)
-    return lines if len(lines) <= fits else [*lines[: fits - 1], f"and {len(lines) - fits + 1} more"]
+    return (
+        lines if len(lines) <= fits else [*lines[: fits - 1], f"and {len(lines) - fits + 1} more"]
+    )
 
 
-def _targets(
-    targets: Sequence[TargetState], console: Console, columns: int
-) -> Iterator[str]:
+def _targets(targets: Sequence[TargetState], console: Console, columns: int) -> Iterator[str]:
     width = min(max((len(shown(each.name)) for each in targets), default=0), 24)
     rooms = [_room(each) for each in targets]
     room = max(map(len, rooms), default=0)

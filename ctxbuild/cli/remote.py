@@ -68,7 +68,9 @@ class RemoteConsole(Console):
     """Prints for a client: its terminals and its environment decide about colours."""
 
     def __init__(self, frames: _Frames, streams: str, args: Namespace) -> None:
-        out, err, self._plain, self._forced = (*map(bool, streams.split("\t")), *[False] * 4)[:4]
+        flags = [*map(bool, streams.split("\t")), *[False] * 4]
+        out, err = flags[:2]
+        self._plain, self._forced = flags[2:4]
         super().__init__(
             color=args.color,
             quiet=args.quiet,
@@ -128,5 +130,8 @@ def _is_plain(args: Namespace, session: Resident) -> bool:
     declared = {target.name for target in session.ctxfile.targets}
     named = getattr(args, "targets", None)
     named = [args.target] if named is None else named
-    own = ("budget", "rev", "dry_run", "explain", "verbose", "no_daemon")
+    own = (
+        *("budget", "rev", "dry_run", "explain", "verbose", "no_daemon"),
+        *("check", "against", "bundle"),
+    )
     return declared.issuperset(named) and not any(getattr(args, name, None) for name in own)

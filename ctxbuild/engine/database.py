@@ -574,7 +574,7 @@ class Database:
         whole = f"whole:{index.name}"
         if self._rows.number(whole) and self._rows.number("unsettled") < _MOVED:
             # Its keys are those of last time, when all of them were right.
-            todo = self._rows.dirty_keys(index.source.name)
+            todo: list[str] | None = self._rows.dirty_keys(index.source.name)
             given: Iterable[str] = ()
         else:
             given = index.keys()

@@ -121,6 +121,17 @@ def _mentions(part: bytes) -> Iterable[tuple[str, str]]:
 _EMPTY = Outline("")
 
 
+class _Endings(dict[str, bool]):
+    """Whether files of an ending are parsed: the ending decides, and there are few."""
+
+    def __init__(self, language_of: Callable[[str], str | None]) -> None:
+        self._language_of = language_of
+
+    def __missing__(self, ending: str) -> bool:
+        self[ending] = parsed = self._language_of(ending) is not None
+        return parsed
+
+
 class Questions:
     """The declared inputs and queries over one snapshot after another.
 
@@ -232,15 +243,8 @@ class Questions:
     def _parsed_paths(self) -> list[str]:
         paths = self.sources.paths
         if self._parsed is None or self._parsed[0] is not paths:
-            by_ending: dict[str, bool] = {}  # the ending decides, and there are few
-
-            def parsed(path: str) -> bool:
-                ending = path[path.rfind(".") :]
-                if ending not in by_ending:
-                    by_ending[ending] = self._language_of(path) is not None
-                return by_ending[ending]
-
-            self._parsed = (paths, [path for path in paths if parsed(path)])
+            parsed = _Endings(self._language_of)
+            self._parsed = (paths, [p for p in paths if parsed[p[p.rfind(".") :]]])
         return self._parsed[1]
 
     # --- queries ------------------------------------------------------------------------

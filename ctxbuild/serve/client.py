@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 _CONNECT_SECONDS = 5.0
 # Options that a daemon knows as well as this process; with any other the work is done here.
 _FLAGS = frozenset({"-q", "--quiet", "--json", "--plan", "--blocks"})
-_VALUES = frozenset(
-    {"-C", "--directory", "-f", "--file", "-j", "--jobs", "--color", "--format"}
-)
+_VALUES = frozenset({"-C", "--directory", "-f", "--file", "-j", "--jobs", "--color", "--format"})
 _FILE_NAME = "ctxfile.toml"
 
 

@@ -46,6 +46,10 @@ Runner = Callable[[Command, Resident], bytes]
 OnReport = Callable[[Report], None]
 
 
+def _unheard(report: Report) -> None:
+    """Takes a report that nobody shows."""
+
+
 class Daemon:
     """Watches one project until it is told to stop.
 
@@ -71,7 +75,7 @@ class Daemon:
         self,
         path: str,
         runner: Runner,
-        on_report: OnReport = lambda report: None,
+        on_report: OnReport = _unheard,
         *,
         detached: bool = False,
         options: tuple[str, ...] = (),
@@ -320,9 +324,7 @@ class Daemon:
             if result.status == "failed":
                 self.targets[result.name] = state._replace(state="failed", error=result.error)
             else:
-                self.targets[result.name] = state._replace(
-                    state="fresh", result=result, error=""
-                )
+                self.targets[result.name] = state._replace(state="fresh", result=result, error="")
 
     def _warm(self) -> None:
         """Uses idle time after the start for what the first edits will need."""
@@ -429,7 +431,6 @@ class Daemon:
             seconds = time.monotonic() - started
             self._tell(Report("built", "", changed, built, names, seconds))
             self._resident.trim()
-
 
     def _is_doubtful(self) -> bool:
         """Whether anything may be other than memory has it."""

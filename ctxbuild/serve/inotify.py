@@ -13,7 +13,6 @@ import os
 import select
 import struct
 import threading
-from collections.abc import Iterable
 from typing import Final
 
 from watchdog.observers.inotify_c import (

@@ -94,9 +94,7 @@ def start(ctxfile: str, root: str, options: list[str]) -> int:
             break
         time.sleep(_PAUSE)
     said = _tail(log)
-    raise StoreError(
-        f"the daemon does not come up{': ' + said if said else ''}", f"see {log}"
-    )
+    raise StoreError(f"the daemon does not come up{': ' + said if said else ''}", f"see {log}")
 
 
 def _spawn(command: list[str], log: str, root: str) -> subprocess.Popen[bytes]:

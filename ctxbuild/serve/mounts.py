@@ -45,5 +45,3 @@ def silent_file_system(path: str, table: str = _TABLE) -> str:
 
 def _unescaped(point: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), point)
-
-

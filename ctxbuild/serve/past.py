@@ -100,6 +100,8 @@ def history(
 ) -> Iterator[tuple[str, dict[str, Pack | CtxbuildError]]]:
     """The packs of one commit after another, each built from the one before it.
 
+    The cache's lock is held until the last one.
+
     Args:
         ctxfile: the project; its targets hold for every commit.
         revisions: commits, in the order in which to go through them.

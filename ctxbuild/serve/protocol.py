@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     class Receiver(Protocol):
         """The part of a socket that reading frames needs."""
 
-        def recv(self, size: int, /) -> bytes: ...
+        def recv(self, size: int, /) -> bytes:
+            """Up to so many bytes; none at the end."""
 
 
 # From the client.
@@ -33,6 +34,7 @@ KEEPALIVE_SECONDS = 2.0
 SILENCE_SECONDS = 20.0  # after which a client gives up on a daemon
 _LONGEST_ADDRESS = 90  # bytes; the system's limit for a socket's path is 104 to 108
 _LONGEST_HEAD = 32
+_TEMPORARY = "/tmp"  # noqa: S108  # a directory of our own in it, which is checked to be private
 
 
 def version() -> str:
@@ -62,10 +64,10 @@ def runtime_directory() -> str:
     if given:
         chosen = os.path.join(given, "ctxbuild")
     else:
-        chosen = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"ctxbuild-{os.getuid()}")
+        chosen = os.path.join(os.environ.get("TMPDIR") or _TEMPORARY, f"ctxbuild-{os.getuid()}")
     if len(os.fsencode(chosen)) + 40 > _LONGEST_ADDRESS:
         # Not shared with those whose path is short: the long path decides the name.
-        return f"/tmp/ctxbuild-{os.getuid()}-{identity(chosen)[:12]}"
+        return f"{_TEMPORARY}/ctxbuild-{os.getuid()}-{identity(chosen)[:12]}"
     return chosen
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ctxbuild.wiring import Workspace
 
 _ROUNDS = 10
+_ATTEMPTS = 5
 _MANY = 500  # directories to look at again, beyond which all are
 
 
@@ -75,6 +76,7 @@ class Resident(Session):
         # Targets whose outputs are known to be right, and those that were before the last changes.
         self._right: set[str] = set()
         self._maybe: set[str] = set()
+        self._warmed_up = False
         self._counted: tuple[Snapshot, int] | None = None
 
     # --- keeping up -----------------------------------------------------------------------
@@ -130,6 +132,9 @@ class Resident(Session):
         if self._workspace is not None and name in self._right:
             with self._held() as workspace:
                 workspace.warm(name)
+                if not self._warmed_up:
+                    self._warmed_up = True
+                    workspace.warm_up()
 
     def trim(self) -> None:
         """Keeps memory bounded; to be called when there is time."""
@@ -150,8 +155,12 @@ class Resident(Session):
         self._begin()
         stale = self.stale(wanted)
         built: dict[str, TargetResult] = {}
-        if stale:
-            built = {result.name: result for result in self.rebuild(stale)}
+        for _ in range(_ATTEMPTS):
+            if not stale:
+                break
+            built |= {result.name: result for result in self.rebuild(stale)}
+            failed = {name for name, result in built.items() if result.status == "failed"}
+            stale = [name for name in self.stale(wanted) if name not in failed]
         results = [built.get(name) or self._results[name] for name in wanted]
         seconds = time.perf_counter() - started
         ran = self._ran(0)
@@ -168,6 +177,9 @@ class Resident(Session):
                 # As in a build of its own, where the first target finds the facts stale.
                 first = results[0]
                 results[0] = first._replace(status="built", ran=(*facts, *first.ran))
+            # Looking again for one target may have found what another one rests on changed.
+            self._retrying(workspace, workspace.database.settle)
+            self._right = {name for name in self._right if self._is_fresh(workspace, name)}
         self.last = tuple(result for result in results if result.status != "fresh")
         return results
 
@@ -178,13 +190,18 @@ class Resident(Session):
             return self._results[name]
         self._maybe.discard(name)
         self._right.discard(name)
-        result = self._build(workspace, name, dry=False)
-        if result.status != "failed":
+        before = len(self.events)
+        for _ in range(_ATTEMPTS):
+            result = self._build(workspace, name, dry=False)
+            # A file that changes in the middle of a build may leave it half of the past.
+            if result.status == "failed" or self._is_fresh(workspace, name):
+                break
+        if result.status == "failed":
+            return result
+        if self._is_fresh(workspace, name):
             self._right.add(name)
-            self._results[name] = result._replace(
-                status="fresh", ran=(), written=(), seconds=0.0
-            )
-        return result
+        self._results[name] = result._replace(status="fresh", ran=(), written=(), seconds=0.0)
+        return result._replace(ran=self._ran(before))
 
     @staticmethod
     def _is_fresh(workspace: Workspace, name: str) -> bool:

@@ -30,6 +30,10 @@ SYNC_SECONDS = 2.0
 _FAILURES = 3  # lost cookies in a row after which events are given up
 
 
+def _unheard(line: str) -> None:
+    """Takes a line that nobody reads."""
+
+
 class Watcher:
     """Watches one tree.
 
@@ -52,7 +56,7 @@ class Watcher:
         code: Iterable[str] = (),
         poll: bool = False,
         wake: Callable[[], None] = lambda: None,
-        say: Callable[[str], None] = lambda line: None,
+        say: Callable[[str], None] = _unheard,
     ) -> None:
         self.root = root
         self.mode: Mode = "events"

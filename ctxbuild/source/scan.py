@@ -21,8 +21,10 @@ from ctxbuild.source.selection import Left, Scope, link_verdict
 from ctxbuild.source.walk import Walk, open_file
 
 if TYPE_CHECKING:
-    from collections.abc import KeysView
+    from collections.abc import Iterator, KeysView
     from typing import Any
+
+_MOST_HOPS = 40  # as many as the system follows
 
 __all__ = ["Changes", "Left", "Scope", "Snapshot", "prepare", "scan"]
 
@@ -221,10 +223,15 @@ class Snapshot:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """Absolute paths of what decides about the tree from outside: git's index and rules."""
+        """Absolute paths of what decides about the tree though it is not looked at as its part.
+
+        That is git's index and rules, and what links lead through on their way.
+        """
         repository = self._head.get("repository")
         index = [f"{repository[1]}/index"] if repository else []
-        return (*index, *self._head.get("stats", ()), *self._head.get("config", ()))
+        rules = (*self._head.get("stats", ()), *self._head.get("config", ()))
+        links = (*self._links, *(left.path for left in self._link_left))
+        return (*index, *rules, *(hop for link in links for hop in _hops(self.root, link)))
 
     def concerns(self, path: str) -> bool:
         """Whether the content or mode of what stands at `path` can matter as the tree is."""
@@ -233,11 +240,6 @@ class Snapshot:
         if directory is None or path in self._directories:
             return path in self._directories
         return name in directory.names or name in directory.dirs or name in directory.links
-
-    @property
-    def has_links(self) -> bool:
-        """Whether a selected file is reached through a symbolic link."""
-        return bool(self._links or self._link_left)
 
     def save(self) -> None:
         """Write what has changed, newly learnt digests included; the caller commits.
@@ -251,8 +253,13 @@ class Snapshot:
             self._connection.execute("REPLACE INTO scan_state VALUES ('head', ?)", (self._state,))
         self._changed, self._gone, self._state = set(), [], ""
 
-    def _follow(self, previous: Snapshot, *, same_paths: bool) -> None:
+    def known(self) -> tuple[dict[str, Any], dict[str, Directory]]:
+        """The head and the directories, for the scan that goes on from here."""
+        return self._head, self._directories
+
+    def follow(self, previous: Snapshot, *, same_paths: bool) -> None:
         """Take over what an earlier snapshot has not saved yet, and what still holds of it."""
+        self._state = self._state or previous._state
         for path in self._changed:
             self._directories[path].weigh()
         here = self._directories
@@ -328,7 +335,7 @@ def scan(
         stored = row[0] if row else "{}"
         before, old = json.loads(stored), rows.load(connection)
     else:
-        before, old = previous._head, previous._directories
+        before, old = previous.known()
         stored = ""
     head = Head(root, before, taken)
     selected_by = [list(scope.include), list(scope.exclude), list(scope.own)]
@@ -348,7 +355,7 @@ def scan(
         state = json.dumps(head.new, sort_keys=True)
         state = "" if state == stored else state
     else:
-        state = previous._state if head.new == before else json.dumps(head.new, sort_keys=True)
+        state = "" if head.new == before else json.dumps(head.new, sort_keys=True)
     snapshot = Snapshot(
         root,
         tuple(head.warnings),
@@ -362,12 +369,23 @@ def scan(
         head.new,
     )
     if previous is not None:
-        snapshot._follow(previous, same_paths=not (changes.added or changes.removed))
+        snapshot.follow(previous, same_paths=not (changes.added or changes.removed))
     again = {path for path in before.get("unreadable", ()) if snapshot.has(path)}
     if again.difference(changes.added, changes.modified):
         modified = again.union(changes.modified).difference(changes.added)
         changes = changes._replace(modified=tuple(sorted(modified)))
     return snapshot, changes
+
+
+def _hops(root: str, link: str) -> Iterator[str]:
+    """The absolute paths that a symbolic link leads to, one link after the other."""
+    path = f"{root.rstrip('/')}/{link}"
+    for _ in range(_MOST_HOPS):
+        try:
+            path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+        except OSError:
+            return
+        yield path
 
 
 def _resolve_links(

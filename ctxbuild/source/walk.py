@@ -142,25 +142,18 @@ class Walk:
 
     def _visit(self, start: str, anew: bool, tracked_only: bool, dirt: bool) -> set[str]:
         """A directory and what lies below it, as far as it has to be looked at."""
-        old, found, force, near = self._old, self.found, self._force, self._near
+        old, found, near = self._old, self.found, self._near
         visited: set[str] = set()
         stack = [(start, anew, tracked_only, dirt)]
         while stack:
             path, anew, tracked_only, inside_dirt = stack.pop()
             row = old.get(path)
             dirt = inside_dirt or path in self._subtrees
-            now: Directory | None
+            now = self._seen(path, row, anew, tracked_only, dirt)
             if near:
                 visited.add(path)
-            if row is None or anew or path in force or row.tracked_only != tracked_only:
-                now = self._list(path, row, tracked_only)
-            elif dirt or self._checked is None or path in self._checked:
-                now = row if self._is_unchanged(path, row) else self._look_again(path, row)
-            else:
-                now = row
+                self._drop_gone(path, row, now)
             if now is None:
-                if near:
-                    self._drop(path)
                 continue
             found[path] = now
             if now is not row:
@@ -174,11 +167,26 @@ class Walk:
                 stack.extend(
                     (below + name, anew, name in ignored, dirt) for name in reversed(now.dirs)
                 )
-            if near and row is not None and now is not row:
-                below = path + "/" if path else ""
-                for name in set(row.dirs).difference(now.dirs):
-                    self._drop(below + name)
         return visited
+
+    def _seen(
+        self, path: str, row: Directory | None, anew: bool, tracked_only: bool, dirt: bool
+    ) -> Directory | None:
+        """A directory as it is now: `row` itself if it is unchanged, None if it is gone."""
+        if row is None or anew or path in self._force or row.tracked_only != tracked_only:
+            return self._list(path, row, tracked_only)
+        if dirt or self._checked is None or path in self._checked:
+            return row if self._is_unchanged(path, row) else self._look_again(path, row)
+        return row
+
+    def _drop_gone(self, path: str, row: Directory | None, now: Directory | None) -> None:
+        """Forget what a directory no longer holds, or that it is there at all."""
+        if now is None:
+            self._drop(path)
+        elif row is not None and now is not row:
+            below = path + "/" if path else ""
+            for name in set(row.dirs).difference(now.dirs):
+                self._drop(below + name)
 
     def _differing(
         self, path: str, row: Directory | None, now: Directory

@@ -175,7 +175,7 @@ class Daemon:
         """A client in this process: the exit code of its build."""
         before = self.answered()
         code = main(["-C", str(self.project.root), "build", "-q", *arguments])
-        assert self.answered() == before + 1, "the daemon was not asked"
+        assert self.answered() > before, "the daemon was not asked"
         return code
 
     def answered(self) -> int:

@@ -132,6 +132,21 @@ def test_a_build_by_somebody_else_is_announced_too(built):
     run(scenario)
 
 
+def test_beside_a_daemon_it_answers_the_same(daemon):
+    shop = daemon.project
+
+    async def scenario():
+        async with client_of(shop) as client, client.listen(resource_subscriptions=[URI]) as events:
+            await anyio.sleep(0.5)
+            for number in range(5):
+                shop.put("shop/prices.py", f"def total(prices: list[int], n{number}: int): ...\n")
+                pack = await client.call_tool("get_pack", {"target": "app"})
+                assert f"n{number}: int" in text_of(pack)
+            assert await anext(events) == ResourceUpdated(URI)
+
+    run(scenario)
+
+
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 def test_clients_of_the_older_protocol_subscribe_and_are_told(built):
     async def scenario():

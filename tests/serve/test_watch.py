@@ -266,7 +266,9 @@ def test_what_decides_from_outside_the_tree_is_watched(watched, tmp_path):
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["write", "remove", "mkdir", "move", "rmtree", "link"]),
-        st.sampled_from(["a.py", "p/a.py", "p/q/a.py", "r/a.py", "node_modules/a.py", "p/.gitignore"]),
+        st.sampled_from(
+            ["a.py", "p/a.py", "p/q/a.py", "r/a.py", "node_modules/a.py", "p/.gitignore"]
+        ),
         st.sampled_from(["p", "q", "p/q", "r", "p/r", "node_modules"]),
         st.sampled_from(["", "one\n", "two\n", "a.py\n", "q/\n"]),
     ),

@@ -24,9 +24,7 @@ def test_a_pack_is_found_by_its_digest_or_the_first_digits(tmp_path):
 def test_digits_of_several_packs_are_refused_with_their_names(tmp_path):
     keep(tmp_path, "app", B, b"1")
     keep(tmp_path, "docs", C, b"2")
-    with pytest.raises(
-        UsageError, match=r"'abcd' may mean several packs: abcd00000000 \(app\), ab"
-    ):
+    with pytest.raises(UsageError, match=r"'abcd' may mean several packs: abcd.* \(\w+\), abcd"):
         find(tmp_path, "abcd")
     assert find(tmp_path, "abcd1") == b"2"
 

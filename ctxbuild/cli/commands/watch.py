@@ -17,7 +17,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", choices=("status", "stop"), help="about the daemon that runs already"
     )
-    parser.add_argument("--detach", action="store_true", help="in the background; gives control back")
+    parser.add_argument(
+        "--detach", action="store_true", help="in the background; gives control back"
+    )
     parser.add_argument("--detached", action="store_true", help="be the process in the background")
     parser.add_argument(
         "--exec",
@@ -65,7 +67,7 @@ def ctxfile_path(args: Namespace) -> str:
     from ctxbuild.source import ctxfile as ctxfiles
 
     if args.file:
-        path = os.path.abspath(os.path.join(args.directory, args.file))
+        path = os.path.abspath(os.path.join(str(args.directory), str(args.file)))
         if not os.path.isfile(path):
             raise UsageError(f"{path}: no such file", "correct -f")
         return path
