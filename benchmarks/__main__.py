@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from benchmarks import build, precision, watch
+from benchmarks import build, precision, retention, watch
 from benchmarks.corpus import CorpusError
 from benchmarks.measure import ProgramFailed
 from benchmarks.table import Row, render, write_json
@@ -15,6 +15,7 @@ from benchmarks.table import Row, render, write_json
 BENCHMARKS: dict[str, Callable[[], Iterable[Row]]] = {
     "build": build.benchmark,
     "precision": precision.benchmark,
+    "retention": retention.benchmark,
     "watch": watch.benchmark,
 }
 

@@ -9,7 +9,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -99,6 +99,43 @@ CORPORA = {
 }
 
 
+RELEASES = {
+    "flask": (
+        ("3.0.0", "cfadcdb638b609361d29ec22360d6070a77d7463dcb3ab08d2c2f2f168845f58"),
+        ("3.0.1", "6489f51bb3666def6f314e15f19d50a1869a19ae0e8c9a3641ffe66c77d42403"),
+        ("3.0.2", "822c03f4b799204250a7ee84b1eddc40665395333973dfb9deebfe425fefcb7d"),
+        ("3.0.3", "ceb27b0af3823ea2737928a4d99d125a06175b8512c445cbd9a9ce200ef76842"),
+        ("3.1.0", "5f873c5184c897c8d9d1b05df1e3d01b14910ce69607a117bd3277098a5836ac"),
+        ("3.1.1", "284c7b8f2f58cb737f0cf1c30fd7eaf0ccfcde196099d24ecede3fc2005aa59e"),
+        ("3.1.2", "bf656c15c80190ed628ad08cdfd3aaa35beb087855e2f494910aa3774cc4fd87"),
+    ),
+}
+"""Consecutive sdists of one project, the oldest first."""
+
+
+def releases(name: str, place: Path, home: Path = HOME) -> Path:
+    """A repository with one commit for each of a project's releases.
+
+    Args:
+        name: a key of `RELEASES`.
+        place: the repository; must not exist.
+        home: where archives and trees are kept.
+
+    Raises:
+        CorpusError: a release is not there and cannot be fetched.
+    """
+    place.mkdir(parents=True)
+    base = CORPORA[name]
+    for version, digest in RELEASES[name]:
+        tree = _unpacked(replace(base, version=version, sha256=digest), home)
+        for old in place.iterdir():
+            if old.name != ".git":
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+        shutil.copytree(tree, place, dirs_exist_ok=True, symlinks=True)
+        commit(place)
+    return place
+
+
 def source(name: str, home: Path = HOME) -> Path:
     """The unpacked sdist of a corpus, fetched when it is not there yet.
 
@@ -109,7 +146,10 @@ def source(name: str, home: Path = HOME) -> Path:
     Raises:
         CorpusError: it is not there and cannot be fetched.
     """
-    corpus = CORPORA[name]
+    return _unpacked(CORPORA[name], home)
+
+
+def _unpacked(corpus: Corpus, home: Path) -> Path:
     tree = home / f"{corpus.name}-{corpus.version}"
     if not tree.is_dir():
         home.mkdir(parents=True, exist_ok=True)

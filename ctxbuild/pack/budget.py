@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ctxbuild.errors import BudgetError
@@ -15,6 +16,9 @@ from ctxbuild.pack.tokens import Counter
 from ctxbuild.select.phases import ON_DEMAND
 
 _MAX_ROUNDS = 8
+_ROOM_FOR_HEADERS = 50
+"""The part of the budget (one token in so many) that keeping places may spend on headers."""
+
 _SHARES = {"indirect": 0.15}
 """Far files are worth little each and there are many: what they may take at most."""
 
@@ -47,7 +51,8 @@ class Style:
     """How a pack is laid out and rendered.
 
     Attributes:
-        before: blocks of an earlier pack whose places are kept where they can be.
+        before: blocks of an earlier pack whose places are kept where they can be; None
+            for an order that depends on nothing else.
     """
 
     target: str
@@ -56,7 +61,7 @@ class Style:
     layout: str = "stable"
     headers: str = "lean"
     formats: tuple[str, ...] = ("md",)
-    before: tuple[Place, ...] = ()
+    before: tuple[Place, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +88,33 @@ def fit(
     candidates, repeats = _without_repeats(candidates)
     offers = _offers(candidates, texts, count)
     headers = _headers(offers, style, count)
-    slack, excess = 0, 0
+    if style.before is not None:
+        # Chosen without a look at the places kept: so a pack that prefers itself settles.
+        with suppress(BudgetError):
+            room = limits.available // _ROOM_FOR_HEADERS
+            return _fit(offers, repeats, headers, texts, count, limits, style, room)
+    return _fit(offers, repeats, headers, texts, count, limits, style, 0)
+
+
+def _fit(
+    offers: Sequence[Offer],
+    repeats: Sequence[Candidate],
+    headers: Headers,
+    texts: Texts,
+    count: Counter,
+    limits: Limits,
+    style: Style,
+    slack: int,
+) -> Fitted:
+    excess = 0
     for attempt in range(_MAX_ROUNDS + 1):
         choices = _fill(offers, headers, limits, style, slack, count)
         blocks = _blocks(offers, choices, texts, count, style)
-        counts = count(
-            [render.rendering(f, style.target, blocks, style.headers) for f in style.formats]
-        )
+        counts = _counts(blocks, count, style)
         if max(counts) <= limits.available:
+            kept = keep_places(blocks, style.before or ())
+            if kept != blocks and max(others := _counts(kept, count, style)) <= limits.available:
+                blocks, counts = kept, others
             whole = _shown_whole(offers, choices)
             verdicts = [_verdict(each, choices, whole, limits) for each in offers]
             verdicts += [_repeated(each) for each in repeats]
@@ -104,6 +128,11 @@ def fit(
         f"target {style.target!r}: nothing fits into {limits.available} tokens",
         "raise its budget, or lower its reserve",
     )
+
+
+def _counts(blocks: Sequence[Block], count: Counter, style: Style) -> list[int]:
+    """Tokens of the pack in every format that is written."""
+    return count([render.rendering(f, style.target, blocks, style.headers) for f in style.formats])
 
 
 def _without_repeats(
@@ -263,8 +292,7 @@ def _blocks(
             )
         )
     order = {o.candidate.unit: o.candidate.order for o in offers}
-    arranged = arrange(chosen, order, style.layers, style.layout)
-    return keep_places(arranged, style.before) if style.before else arranged
+    return arrange(chosen, order, style.layers, style.layout)
 
 
 def _verdict(each: Offer, rungs: Mapping[str, int], whole: set[str], limits: Limits) -> Verdict:

@@ -115,7 +115,7 @@ class Pipeline:
             layout=target.layout,
             headers=target.headers,
             formats=target.formats,
-            before=before,
+            before=before if target.prefer else None,
         )
         budgets = {layer.name: layer.budget for layer in target.layers if layer.budget}
         limits = Limits(target.budget, target.reserve, budgets)

@@ -180,7 +180,8 @@ class Resident(Session):
             # Looking again for one target may have found what another one rests on changed.
             self._retrying(workspace, workspace.database.settle)
             self._right = {name for name in self._right if self._is_fresh(workspace, name)}
-        self.last = tuple(result for result in results if result.status != "fresh")
+        built = {result.name: result for result in results if result.status != "fresh"}
+        self.last = tuple(({each.name: each for each in self.last} | built).values())
         return results
 
     def _rebuild(self, workspace: Workspace, name: str) -> TargetResult:
@@ -191,11 +192,12 @@ class Resident(Session):
         self._maybe.discard(name)
         self._right.discard(name)
         before = len(self.events)
+        result = self._build(workspace, name, dry=False)
         for _ in range(_ATTEMPTS):
-            result = self._build(workspace, name, dry=False)
             # A file that changes in the middle of a build may leave it half of the past.
             if result.status == "failed" or self._is_fresh(workspace, name):
                 break
+            result = self._build(workspace, name, dry=False)
         if result.status == "failed":
             return result
         if self._is_fresh(workspace, name):

@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from hypothesis import strategies as st
 from ctxbuild.serve import inotify as listening
 from ctxbuild.serve.collector import Collector, Dirt
 from ctxbuild.serve.mounts import silent_file_system
+from ctxbuild.serve.resident import Resident
 from ctxbuild.serve.watch import Watcher
+from ctxbuild.source import ctxfile
 from ctxbuild.source.scan import Scope, prepare, scan
 from ctxbuild.stores import cachedir
 
@@ -345,3 +348,35 @@ def test_a_file_system_that_does_not_tell_of_changes_is_known_by_its_mount(tmp_p
 
 def test_without_a_table_of_mounts_every_file_system_is_trusted(tmp_path):
     assert silent_file_system("/net", str(tmp_path / "none")) == ""
+
+
+# --- a session over a watched tree ----------------------------------------------------------
+
+
+@linux
+def test_a_file_that_changes_in_the_middle_of_a_build_leaves_nothing_stale(shop, tmp_path):
+    """Every save comes while its project is being built, and no other event follows the last."""
+    cache = shop.root / ".ctxbuild"
+    cachedir.prepare(cache, lambda line: None)
+    watcher = Watcher(str(shop.root.resolve()), cache, cache / "packs")
+    resident = Resident(ctxfile.load(shop.root / "ctxfile.toml"), watcher, workers=1)
+    done = threading.Event()
+
+    def edit():
+        for number in range(300):
+            name = ("shop/app.py", "shop/store.py", "shop/prices.py")[number % 3]
+            with (shop.root / name).open("a") as file:
+                file.write(f"\n\ndef more{number}() -> int:\n    return {number}\n")
+        done.set()
+
+    editor = threading.Thread(target=edit)
+    editor.start()
+    try:
+        while not done.is_set():
+            resident.build()
+        editor.join()
+        resident.build()
+        assert shop.outputs() == shop.clean_outputs(tmp_path / "clean")
+    finally:
+        resident.close()
+        watcher.close()
