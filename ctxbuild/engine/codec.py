@@ -56,7 +56,11 @@ def unpack_facets(data: bytes) -> dict[str, bytes]:
 
 def pack(parts: Mapping[str, bytes], facets: Mapping[str, bytes]) -> bytes:
     """A result and its facet digests as one byte string, the same for the same content."""
-    head = pack_facets(facets)
+    return pack_with(parts, pack_facets(facets))
+
+
+def pack_with(parts: Mapping[str, bytes], head: bytes) -> bytes:
+    """`pack`, where the facets are packed already."""
     names = "\0".join(parts).encode()
     lengths = struct.pack(f"<{len(parts)}I", *map(len, parts.values()))
     start = _HEAD.pack(_MAGIC, len(parts), len(names), len(head), 0)

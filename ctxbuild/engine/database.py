@@ -20,11 +20,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from ctxbuild.engine.codec import digest, facets_of, pack, short, unpack
+from ctxbuild.engine.codec import (
+    digest,
+    facets_of,
+    pack,
+    pack_facets,
+    pack_with,
+    short,
+    unpack,
+)
 from ctxbuild.engine.events import Cause, Event, Invalidated, Node, Ran, Reused
 from ctxbuild.engine.executor import Fanout
 from ctxbuild.engine.query import (
@@ -404,13 +412,13 @@ class Database:
 
     def _stored(
         self, query: ContentQuery, prepared: Prepared | None
-    ) -> tuple[bytes, dict[str, bytes]] | None:
+    ) -> tuple[bytes, Parts, dict[str, bytes]] | None:
         if prepared is None:
             return None
         value = _content_key(query, prepared)
         data = self._unwritten.get(value) or self._values.get(value)
         unpacked = unpack(data) if data else None
-        return (value, unpacked[1]) if unpacked else None
+        return (value, *unpacked) if unpacked else None
 
     def _adopt(
         self,
@@ -419,16 +427,17 @@ class Database:
         cell: Cell | None,
         context: Context,
         value: bytes,
+        parts: Parts,
         facets: dict[str, bytes],
     ) -> Cell:
         self._on_event(Reused(Node(query.name, key), "content", query.stage))
-        return self._record(query, key, cell, context, value, facets, "content\0\0")
+        return self._record(query, key, cell, context, value, facets, "content\0\0", parts)
 
     def _absent(self, query: AnyQuery, key: str, cell: Cell | None, context: Context) -> Cell:
         """Records that a key has no content: an empty result, and no work to tell of."""
         data = pack({}, {})
         self._put(digest(data), data)
-        return self._record(query, key, cell, context, digest(data), {}, "absent\0\0")
+        return self._record(query, key, cell, context, digest(data), {}, "absent\0\0", {})
 
     def _finish(
         self,
@@ -441,13 +450,16 @@ class Database:
         value: bytes | None = None,
     ) -> Cell:
         facets = facets_of(result)
-        data = pack(result.parts, facets)
+        packed = pack_facets(facets)
+        data = pack_with(result.parts, packed)
         if value is None:
             value = digest(query.name.encode() + b"\0" + data)
         self._put(value, data)
         self._on_event(Ran(Node(query.name, key), cause, query.stage))
         text = f"{cause.kind}\0{cause.node or ''}\0{cause.facet}"
-        return self._record(query, key, cell, context, value, facets, text)
+        return self._record(
+            query, key, cell, context, value, facets, text, result.parts, packed
+        )
 
     def _record(
         self,
@@ -458,6 +470,8 @@ class Database:
         value: bytes,
         facets: dict[str, bytes],
         cause: str,
+        parts: Mapping[str, bytes],
+        packed: bytes | None = None,
     ) -> Cell:
         fresh = cell is None
         if cell is None:
@@ -467,13 +481,16 @@ class Database:
             cell.version, cell.value, cell.cause = query.version, value, cause
             cell.dirty, cell.verified = 0, self.revision
             if changed or fresh:
-                cell.facets, cell.changed = facets, self.revision
+                cell.set_facets(facets, packed)
+                cell.changed = self.revision
             self._rows.write(cell)
             edges = [(dep, facet, seen) for (dep, facet), seen in context.edges.items()]
             self._rows.write_edges(cell.id, edges, fresh=fresh)
             if changed:
                 self._mark(cell, changed)
-            self._index(query, cell, value, fresh=fresh)
+            for index in self._indexes:
+                if index.name in self._asked and index.source.name == query.name:
+                    self._contribute(index, cell, parts, fresh=fresh)
         self._runs += 1
         return cell
 
@@ -544,17 +561,15 @@ class Database:
         rows = self._rows.postings(index.name, term)
         return digest("\0".join(f"{key}\0{item}" for key, item in rows).encode())
 
-    def _index(self, query: AnyQuery, cell: Cell, value: bytes, *, fresh: bool) -> None:
-        """Gives the indexes over a query what this node contributes to them."""
-        for index in self._indexes:
-            if index.source.name != query.name:
-                continue
-            parts = self._fetch(value) or {}
-            part = parts.get(index.facet)
-            pairs = set(index.terms(part)) if part is not None else set()
-            self._invalidate_terms(
-                index, self._rows.replace_postings(index.name, cell.id, pairs, fresh=fresh)
-            )
+    def _contribute(
+        self, index: Index, cell: Cell, parts: Mapping[str, bytes], *, fresh: bool
+    ) -> None:
+        """Gives an index what one node contributes to it."""
+        part = parts.get(index.facet)
+        pairs = set(index.terms(part)) if part is not None else set()
+        self._invalidate_terms(
+            index, self._rows.replace_postings(index.name, cell.id, pairs, fresh=fresh)
+        )
 
     def _invalidate_terms(self, index: Index, terms: Iterable[str]) -> None:
         if index.name not in self._asked:
@@ -591,7 +606,16 @@ class Database:
             self._run_all(index.source, todo)
         self._keys[index.name] = given, marked
         if not self._rows.number(whole):
+            self._gather(index, set(given).difference(todo))
             self._rows.set_number(whole, 1)
+
+    def _gather(self, index: Index, keys: Iterable[str]) -> None:
+        """On the first question to an index: what the nodes that are right contribute."""
+        for key in sorted(keys):
+            cell = self._load(index.source.name, key)
+            if cell is not None:
+                self._contribute(index, cell, self._parts_of(cell, index.source), fresh=False)
+                self._parts.pop(cell.value or b"", None)
 
     def _stale_since(self, index: Index, given: Iterable[str]) -> list[str] | None:
         """The stale keys of an index whose keys are those of last time; None if they are not.

@@ -87,7 +87,17 @@ class Cell:
 
     @facets.setter
     def facets(self, facets: dict[str, bytes]) -> None:
+        self.set_facets(facets)
+
+    def set_facets(self, facets: dict[str, bytes], packed: bytes | None = None) -> None:
+        """Sets the digests, with their packed form where it is known."""
         self.facet_map = facets
+        self._packed = pack_facets(facets) if packed is None else packed
+
+    @property
+    def packed(self) -> bytes:
+        """The digests as they are stored."""
+        return self._packed or pack_facets({})
 
 
 def code_number(code: str) -> int:
@@ -183,7 +193,7 @@ class Rows:
                 cell.changed,
                 cell.verified,
                 cell.value,
-                pack_facets(cell.facets),
+                cell.packed,
                 cell.cause,
             ),
         )

@@ -21,7 +21,7 @@ FORMAT = "ctxbuild-cache 1\n"
 """What the file FORMAT of a cache directory holds: another line means another version."""
 
 STATE = "state.db"
-_FORMAT = "4"
+_FORMAT = "6"
 _TABLES = (
     "counts(key BLOB PRIMARY KEY, tokens INTEGER)",
     "state(name TEXT PRIMARY KEY, value TEXT)",
