@@ -37,7 +37,8 @@ from ctxbuild.source import ctxfile as ctxfiles
 
 BUDGETS = (4_000, 16_000)
 COMMITS = 80
-PROMPTS = 5  # between two commits
+PROMPTS = 5  # after each commit
+SESSION = 10  # commits; then another one begins, with nothing in the cache
 GOAL_MEDIAN, GOAL_TENTH = 0.9, 0.5
 ENTRIES = ("src/flask/app.py", "src/flask/cli.py", "src/flask/helpers.py", "src/flask/ctx.py")
 _CACHE = "cache-of-retention"
@@ -75,6 +76,7 @@ class Reader:
         self._price = price
         self._before: Pack | None = None
         self._read = 0  # tokens in the context of who follows by deltas
+        self._number = 0
 
     def step(self, pack: Pack, touched: frozenset[str]) -> None:
         """Takes the next pack.
@@ -84,12 +86,15 @@ class Reader:
             touched: paths that the commit touched.
         """
         before, self._before = self._before, pack
+        left = SESSION - self._number % SESSION
+        self._number += 1
         price, trail = self._price, self.trail
-        if before is None:
+        if before is None or left == SESSION:
             self._read = pack.tokens
             first = prompt(price, 0, pack.tokens)
             trail.fresh += first + self._rest(pack.tokens)
             trail.delta += first + self._rest(pack.tokens)
+        if before is None:
             return
         trail.steps += 1
         same = before.digest == pack.digest
@@ -103,11 +108,12 @@ class Reader:
             trail.retained.append(shared / pack.tokens)
             cause = _cause(before, pack)
             trail.broken[cause] = trail.broken.get(cause, 0) + 1
-        trail.fresh += prompt(price, shared, pack.tokens - shared) + self._rest(pack.tokens)
-        self._follow(before, pack, shared, same=same)
+        if left < SESSION:
+            trail.fresh += prompt(price, shared, pack.tokens - shared) + self._rest(pack.tokens)
+            self._follow(before, pack, shared, left, same=same)
 
-    def _follow(self, before: Pack, pack: Pack, shared: int, *, same: bool) -> None:
-        """By a delta, or from the beginning where that is cheaper."""
+    def _follow(self, before: Pack, pack: Pack, shared: int, left: int, *, same: bool) -> None:
+        """By a delta, or from the beginning where that is cheaper for the rest of the session."""
         price = self._price
         text = "" if same else appendix(_artifact(before), _artifact(pack))
         tokens = _count(pack, text)
@@ -117,17 +123,15 @@ class Reader:
             new=pack.tokens,
             shared=shared,
             delta=tokens,
-            turns=PROMPTS,
+            turns=PROMPTS * left,
         )
+        cached, whole = self._read, self._read + tokens
         if tokens and choice.fresh_is_cheaper:
-            self.trail.covered.append(shared / pack.tokens)
-            self.trail.delta += choice.fresh
-            self._read = pack.tokens
-        else:
-            if not same:
-                self.trail.covered.append(self._read / (self._read + tokens))
-            self.trail.delta += choice.delta
-            self._read += tokens
+            cached, whole = shared, pack.tokens
+        if not same:
+            self.trail.covered.append(cached / whole)
+        self.trail.delta += prompt(price, cached, whole - cached) + self._rest(whole)
+        self._read = whole
 
     def _rest(self, tokens: int) -> float:
         return (PROMPTS - 1) * prompt(self._price, tokens, 0)
@@ -277,7 +281,7 @@ def rows_of(name: str, trails: dict[tuple[str, int], Trail]) -> Iterator[Row]:
 def _costs(name: str, trails: dict[tuple[str, int], Trail]) -> Iterator[Row]:
     for budget in BUDGETS:
         stable, prefer = trails["stable", budget], trails["prefer", budget]
-        where = f"{name}, {budget:,} tokens, session of {PROMPTS} prompts a commit"
+        where = f"{name}, {budget:,} tokens, {SESSION} commits a session, {PROMPTS} prompts each"
         steps = max(1, stable.steps) / 1_000
         base = stable.fresh / steps
         ways = (("fresh packs", stable.fresh), ("prefer", prefer.fresh), ("deltas", stable.delta))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ctxbuild.model import Verdict as Verdict
     from ctxbuild.serve.library import Project as Project
     from ctxbuild.serve.library import load as load
+    from ctxbuild.serve.messages import messages as messages
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "load",
+    "messages",
 ]
 
 _HOMES = {
@@ -44,6 +46,7 @@ _HOMES = {
     "Reason": "ctxbuild.model",
     "Verdict": "ctxbuild.model",
     "load": "ctxbuild.serve.library",
+    "messages": "ctxbuild.serve.messages",
 }
 
 

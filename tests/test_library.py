@@ -44,6 +44,7 @@ def test_it_exports_exactly_what_it_lists():
         "Verdict",
         "__version__",
         "load",
+        "messages",
     }
     assert set(ctxbuild.__all__) == typed
     public = {name for name in vars(ctxbuild) if not name.startswith("_")}

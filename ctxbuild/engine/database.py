@@ -457,9 +457,7 @@ class Database:
         self._put(value, data)
         self._on_event(Ran(Node(query.name, key), cause, query.stage))
         text = f"{cause.kind}\0{cause.node or ''}\0{cause.facet}"
-        return self._record(
-            query, key, cell, context, value, facets, text, result.parts, packed
-        )
+        return self._record(query, key, cell, context, value, facets, text, result.parts, packed)
 
     def _record(
         self,

@@ -145,6 +145,12 @@ def _bindings(bindings: bytes) -> dict[tuple[str, str], tuple[Binding, ...]]:
     return found
 
 
+def forget() -> None:
+    """Drops what was decoded so far: in a process that lives long most of it is of the past."""
+    for remembered in (_definitions, _flows, _bindings):
+        remembered.cache_clear()
+
+
 def _edges(parts: Mapping[str, bytes]) -> tuple[Edge, ...]:
     from ctxbuild.graph.view import Edge
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _ROUNDS = 10
 _ATTEMPTS = 5
+_FORGET_EVERY = (
+    256  # builds; then decoded values of old versions go, and present ones are read again
+)
 _MANY = 500  # directories to look at again, beyond which all are
 
 
@@ -77,6 +80,7 @@ class Resident(Session):
         self._right: set[str] = set()
         self._maybe: set[str] = set()
         self._warmed_up = False
+        self._trims = 0
         self._counted: tuple[Snapshot, int] | None = None
 
     # --- keeping up -----------------------------------------------------------------------
@@ -139,6 +143,11 @@ class Resident(Session):
     def trim(self) -> None:
         """Keeps memory bounded; to be called when there is time."""
         self.events.clear()
+        self._trims += 1
+        if self._trims % _FORGET_EVERY == 0:
+            from ctxbuild.pack import asker
+
+            asker.forget()
         if self._workspace is not None:
             self._workspace.database.trim()
 

@@ -281,9 +281,7 @@ class Session:
             if kept is not None:
                 ran = self._ran(before)
                 seconds = time.perf_counter() - started
-                return kept._replace(
-                    status="built" if ran else "fresh", ran=ran, seconds=seconds
-                )
+                return kept._replace(status="built" if ran else "fresh", ran=ran, seconds=seconds)
             return self._publish(workspace, name, value.hex(), before, started, dry=dry)
         except CtxbuildError as error:
             return TargetResult(
