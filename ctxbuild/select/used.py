@@ -307,9 +307,13 @@ class Used:
 
 
 def _use_reasons(me: str, path: str, use: Use) -> list[Reason]:
-    kind = next((k for k in ("call", "base", "decorator") if k in use.kinds), use.kinds[0])
+    """Why one definition is used: where a reference names it, else where it is imported."""
+    strongest = ("call", "base", "decorator", "guard", "annotation", "read", "write")
+    others = [kind for kind in use.kinds if kind != "import"]
+    kind = next((k for k in strongest if k in others), others[0] if others else "import")
     if not use.certain:
         kind = "by-name"
-    anchors = [(path, "reference", n) for n in use.references]
-    anchors += [(path, "import", n) for n in use.imports]
-    return [Reason(kind, me, anchor) for anchor in anchors[:4]] or [Reason(kind, me)]
+    reasons = [Reason(kind, me, (path, "reference", n)) for n in use.references[:4]]
+    if not reasons:
+        reasons = [Reason("import", me, (path, "import", n)) for n in use.imports[:4]]
+    return reasons or [Reason(kind, me)]

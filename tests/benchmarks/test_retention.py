@@ -36,7 +36,7 @@ def test_a_commit_that_touches_nothing_leaves_the_pack_and_one_that_does_breaks_
     assert trail.broken == {("used", "skeleton", "changed"): 1}
     (retained,) = trail.retained
     assert 0 < retained < 1
-    assert 0 < trail.fresh
+    assert trail.fresh > 0
     rows = list(rows_of("shop", trails))
     assert len(rows) == 2 * (2 + 2 + 1 + 1) + 2 * (2 + 1) + 2 * 3
     shares = [row for row in rows if row.unit == ""]

@@ -36,7 +36,7 @@ app: 144 -> 151 tokens (+7), 2 blocks differ (2 with another text), 4 alike
     -    def add(self, name: str) -> None:
     +    def add(self, name: str, count: int) -> None:
              \"\"\"Puts a thing in.\"\"\"
-     
+    _
 ~ shop/app.py: full changed, +3 tokens
     @@ -7,6 +7,6 @@
      def sell(names):
@@ -45,8 +45,8 @@ app: 144 -> 151 tokens (+7), 2 blocks differ (2 with another text), 4 alike
     -        cart.add(name)
     +        cart.add(name, 1)
          return json.dumps(cart.total())
-     
-"""
+    _
+""".replace("_\n", " \n")  # a diff marks an empty line with a blank
 
 
 def test_the_working_tree_against_a_commit(repository):
@@ -115,7 +115,7 @@ MARKDOWN = """\
 -    def add(self, name: str) -> None:
 +    def add(self, name: str, count: int) -> None:
          \"\"\"Puts a thing in.\"\"\"
- 
+_
 ```
 
 `shop/app.py`
@@ -128,11 +128,11 @@ MARKDOWN = """\
 -        cart.add(name)
 +        cart.add(name, 1)
      return json.dumps(cart.total())
- 
+_
 ```
 
 </details>
-"""
+""".replace("\n_\n", "\n \n")
 
 
 def test_the_difference_as_markdown_for_a_pull_request(repository):

@@ -7,7 +7,7 @@ import pytest
 PLAN = """\
 verdict  form      tokens  unit                      reason
 kept     full          41  shop/app.py               entry shop/app.py
-kept     skeleton      10  shop/cart.py::Cart        call shop/app.py and 1 more
+kept     skeleton      10  shop/cart.py::Cart        call shop/app.py
 kept     skeleton      20  shop/cart.py::Cart.add    call shop/app.py
 kept     skeleton      16  shop/cart.py::Cart.total  call shop/app.py
 kept     name           8  shop/money.py::Money      named-by shop/cart.py::Cart.total

@@ -12,7 +12,6 @@ kept: 6, 107 tokens
       it is the entry 'shop/app.py'
   shop/cart.py::Cart: skeleton, 10 tokens; 3 or 10 as skeleton
       called by shop/app.py:8
-      called by shop/app.py:4
   shop/cart.py::Cart.add: skeleton, 20 tokens; 13 or 20 as skeleton
       called by shop/app.py:10
   shop/cart.py::Cart.total: skeleton, 16 tokens; 9 or 16 as skeleton

@@ -49,7 +49,7 @@ def test_an_artifact_survives_its_file(make):
 def test_a_unit_that_stands_twice_is_refused(make):
     block, artifact = make
     raw = raw_of(artifact(block("a.py"), block("a.py")))
-    with pytest.raises(UsageError, match="unit 'a.py' stands in it twice"):
+    with pytest.raises(UsageError, match=r"unit 'a\.py' stands in it twice"):
         parse(json.dumps(raw).encode(), "x")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 
 import pytest
 
@@ -15,7 +15,7 @@ SONNET = price_of("claude-sonnet-4-5")
 def test_the_data_file_is_dated_and_plausible():
     assert len({price.model for price in prices()}) == len(prices())
     for price in prices():
-        datetime.date.fromisoformat(price.date)
+        dt.date.fromisoformat(price.date)
         assert 0 < price.read < price.input <= price.write <= 2 * price.input < price.output
         assert 512 <= price.smallest <= 4096
         assert price.marks in (0, 4)

@@ -107,7 +107,7 @@ def test_packs_of_one_commit_after_another_are_those_of_each_alone(repository):
 def test_a_commit_without_the_entry_says_so(repository):
     repository.remove("shop/app.py")
     commit(repository)
-    with pytest.raises(EntryError, match="shop/app.py"):
+    with pytest.raises(EntryError, match=r"shop/app\.py"):
         past(repository).artifact("app")
 
 

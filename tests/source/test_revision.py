@@ -255,7 +255,7 @@ def test_a_content_that_the_clone_lacks_is_named(repository):
     found = at(repository)
     assert found.paths == ("a.py", "p/gone.py")
     with pytest.raises(
-        RevisionError, match="p/gone.py: its content at 'HEAD' is not in this clone"
+        RevisionError, match=r"p/gone\.py: its content at 'HEAD' is not in this clone"
     ):
         found.digest("p/gone.py")
     assert found.read("a.py") == b"here\n"  # it goes on after that
@@ -272,5 +272,5 @@ def test_a_partial_clone_says_what_it_lacks_and_reaches_for_no_network(repositor
     repository.root = clone
     found = at(repository)
     assert found.paths == ("a.py",)
-    with pytest.raises(RevisionError, match="a.py: its content at 'HEAD' is not in this clone"):
+    with pytest.raises(RevisionError, match=r"a\.py: its content at 'HEAD' is not in this clone"):
         found.read("a.py")

@@ -31,7 +31,7 @@ def test_digits_of_several_packs_are_refused_with_their_names(tmp_path):
 
 @pytest.mark.parametrize("wanted", ["beef", "aaab", "a", "", "sha256:", "nothing like it"])
 def test_an_unknown_digest_is_refused_with_what_is_near(tmp_path, wanted):
-    with pytest.raises(UsageError, match="no pack .* is kept: `ctxbuild build` keeps what it"):
+    with pytest.raises(UsageError, match=r"no pack .* is kept: `ctxbuild build` keeps what it"):
         find(tmp_path, wanted)
     keep(tmp_path, "docs", B, b"")
     keep(tmp_path, "app", A, b"")
