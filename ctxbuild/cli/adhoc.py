@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from ctxbuild.errors import UsageError
 from ctxbuild.source import ctxfile as ctxfiles
-from ctxbuild.source.schema import DEFAULT_BUDGET, MAX_TOKENS
+from ctxbuild.source.defaults import DEFAULT_BUDGET
+from ctxbuild.source.schema import MAX_TOKENS
 
 
 def adhoc(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ctxbuild.source.defaults import DEFAULT_BUDGET as DEFAULT_BUDGET
+from ctxbuild.source.defaults import DEFAULT_BUDGET
 
 VERSION = 1
 MAX_TOKENS = 1_000_000_000
