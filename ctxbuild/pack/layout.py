@@ -2,10 +2,9 @@
 
 A model's provider reuses the longest byte-identical prefix of a prompt, so the
 default order is a function of names alone: what the entry uses by path, then the
-entry, which somebody who works on it changes most, then the one-liners. These are
-short and change many times as often as a text of their length (see
-docs/prompt-caches.md for the measurement), so that nothing stands behind them.
-Scores order a pack only where the target asks for it.
+one-liners, which change many times as often as a text of their length (see
+docs/prompt-caches.md for the measurement), then the entry at the edge: it matters
+most, and whoever works on it changes it most. Scores order a pack only where the target asks for it.
 """
 
 from __future__ import annotations
@@ -15,8 +14,11 @@ from typing import NamedTuple
 
 from ctxbuild.model import Block
 
-SECTIONS = ("", "used", "dependents", "tests", "around", "entry", "indirect", "open", "names")
-"""Sections of a layer, most stable first; what is one line each stands behind all texts."""
+SECTIONS = ("", "used", "dependents", "tests", "around", "indirect", "open", "names")
+"""Sections of a layer, most stable first; lists of one-liners stand behind the texts."""
+
+EDGE = ("entry",)
+"""Sections that end a layer, behind the lists."""
 
 LISTS = frozenset({"summary", "name"})
 
@@ -49,8 +51,8 @@ def arrange(
     """
     arranged: list[Block] = []
     for layer in layers:
-        for lists in (False, True):
-            for section in SECTIONS:
+        for sections, lists in ((SECTIONS, False), (SECTIONS, True), (EDGE, True), (EDGE, False)):
+            for section in sections:
                 chosen = [
                     block
                     for block in blocks

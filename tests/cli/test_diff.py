@@ -313,12 +313,12 @@ def test_a_pack_below_the_models_minimum_has_no_breakpoint(shop):
     )
     shop.edit("ctxfile.toml", "budget = 1000", "budget = 9000")
     big = shop("show", "app", "--format", "anthropic").data
-    assert [part.get("cache_control") for part in big["system"]] == [{"type": "ephemeral"}] * 2
+    assert [part.get("cache_control") for part in big["system"]] == [{"type": "ephemeral"}]
     none = shop("show", "app", "--format", "anthropic", "--model", "claude-haiku-4-5").data
     assert [part.get("cache_control") for part in none["system"]] == [None]
     explicit = shop("show", "app", "--format", "openai", "--model", "gpt-5.6-terra").data
     marks = [p.get("prompt_cache_breakpoint") for p in explicit["messages"][0]["content"]]
-    assert marks == [{"mode": "explicit"}] * 2
+    assert marks == [{"mode": "explicit"}]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def units(blocks):
     return [each.unit for each in blocks]
 
 
-def test_what_is_used_comes_first_and_one_liners_last():
+def test_what_is_used_comes_first_then_one_liners_and_the_entry_last():
     blocks = [
         block("z.py#names", "names", "summary"),
         block("app.py", "entry", "full"),
@@ -44,10 +44,10 @@ def test_what_is_used_comes_first_and_one_liners_last():
         "a.py::A",
         "b.py::B",
         "t.py::t",
-        "app.py",
         "far.py",
         "app.py#open",
         "z.py#names",
+        "app.py",
     ]
 
 
