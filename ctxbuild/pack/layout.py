@@ -4,7 +4,8 @@ A model's provider reuses the longest byte-identical prefix of a prompt, so the
 default order is a function of names alone: what the entry uses by path, then the
 one-liners, which change many times as often as a text of their length (see
 docs/prompt-caches.md for the measurement), then the entry at the edge: it matters
-most, and whoever works on it changes it most. Scores order a pack only where the target asks for it.
+most, and whoever works on it changes it most. Scores order a pack only where the
+target asks for it.
 """
 
 from __future__ import annotations
