@@ -63,13 +63,16 @@ def connect(root: str) -> socket | None:
         if sys.platform == "win32":
             return _over_loopback(address)
         import _socket
-
-        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        connection.settimeout(_CONNECT_SECONDS)
-        connection.connect(address)
-        connection.settimeout(protocol.SILENCE_SECONDS)
     except (OSError, ImportError):
         return None
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_CONNECT_SECONDS)
+        connection.connect(address)
+    except OSError:
+        connection.close()
+        return None  # left by one that was killed
+    connection.settimeout(protocol.SILENCE_SECONDS)
     return connection  # type: ignore[return-value]  # the C part of a socket is enough here
 
 
