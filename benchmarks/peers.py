@@ -78,52 +78,78 @@ def _gold(each: Measured) -> list[Unit]:
     return [(path, name) for path, _, name in units]
 
 
-def _aider(measured: Sequence[Measured]) -> dict[str, float]:
+class _Model:
+    """What aider's map asks of a model: to count tokens."""
+
+    def token_count(self, text: str) -> int:
+        return counter("o200k_base")([text])[0]
+
+
+def aider_map(tree: Path, entry: str, budget: int) -> str:
+    """The map that aider sends along with a file.
+
+    Args:
+        tree: what is mapped; aider leaves a cache there.
+        entry: the file, relative to it.
+        budget: tokens.
+
+    Raises:
+        ImportError: aider is not installed.
+    """
     make_io = import_module("aider.io").InputOutput
     make_map = import_module("aider.repomap").RepoMap
-    count = counter("o200k_base")
+    repo_map = make_map(
+        map_tokens=budget,
+        root=str(tree),
+        main_model=_Model(),
+        io=make_io(yes=True),
+        map_mul_no_files=1,
+    )
+    chat = str(tree / entry)
+    others = [path for path in sorted(map(str, tree.rglob("*.py"))) if path != chat]
+    return repo_map.get_repo_map([chat], others) or ""
 
-    class Model:
-        """What the map asks of a model: to count tokens."""
 
-        def token_count(self, text: str) -> int:
-            return count([text])[0]
+def repomix(tree: Path, output: Path, *options: str) -> str:
+    """What repomix makes of a tree.
 
+    Args:
+        tree: where it runs.
+        output: the file that it writes.
+        options: of its command line.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+        CalledProcessError: it failed.
+    """
+    program = shutil.which("repomix")
+    if program is None:
+        message = "repomix is not installed: npm install --global repomix"
+        raise FileNotFoundError(message)
+    command = [program, *options, "--output", str(output)]
+    subprocess.run(command, cwd=tree, check=True, capture_output=True, timeout=TIMEOUT)
+    return output.read_text(encoding="utf-8")
+
+
+def _aider(measured: Sequence[Measured]) -> dict[str, float]:
     recalls: dict[str, list[float]] = {}
     for _, tree, entries in _by_corpus(measured):
-        files = sorted(str(path) for path in tree.rglob("*.py"))
         signatures = Signatures(tree)
         for each in entries:
-            entry = str(tree / each.entry)
             for budget in each.fills:
-                repo_map = make_map(
-                    map_tokens=budget,
-                    root=str(tree),
-                    main_model=Model(),
-                    io=make_io(yes=True),
-                    map_mul_no_files=1,
-                )
-                text = repo_map.get_repo_map([entry], [path for path in files if path != entry])
-                share = recall((text or "").replace("│", ""), _gold(each), signatures)
+                text = aider_map(tree, each.entry, budget).replace("│", "")
+                share = recall(text, _gold(each), signatures)
                 recalls.setdefault(f"{budget}", []).append(share)
     return {budget: round(fmean(shares), 3) for budget, shares in recalls.items()}
 
 
 def _repomix(measured: Sequence[Measured]) -> dict[str, float]:
-    program = shutil.which("repomix")
-    if program is None:
-        message = "repomix is not installed: npm install --global repomix"
-        raise FileNotFoundError(message)
     count = counter("o200k_base")
     recalls, tokens = [], []
     for name, tree, entries in _by_corpus(measured):
-        output = tree.with_name("repomix.md")
-        options = ["--compress", "--style", "markdown", "--output", str(output)]
+        options = ["--compress", "--style", "markdown"]
         options += ["--include", f"{CORPORA[name].package}/**/*.py"]
-        subprocess.run(
-            [program, *options], cwd=tree, check=True, capture_output=True, timeout=TIMEOUT
-        )
-        text, signatures = output.read_text(encoding="utf-8"), Signatures(tree)
+        text, signatures = repomix(tree, tree.with_name("repomix.md"), *options), Signatures(tree)
         tokens.append(count([text])[0])
         recalls += [recall(text, _gold(each), signatures) for each in entries]
     return {"any": round(fmean(recalls), 3), "median tokens": median(tokens)}

