@@ -7,12 +7,15 @@ the tools read; what is not installed is skipped with a message.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -36,31 +39,41 @@ def rows_of_peers(
     entries: Sequence[str],
     budgets: Sequence[int],
 ) -> Iterator[Row]:
-    """The rows of one repository, those of tools that are not installed left out.
+    """The rows of one repository, without those of tools that are not installed.
 
     Args:
         name: what the rows call the repository.
         repository: a clone; left alone.
-        touched: the commits that are followed, the oldest first, and the paths that each touched.
+        touched: by the commits that are followed, the oldest first, the paths they touched.
         entries: files, for each of which aider makes a map; repomix packs their directory.
         budgets: tokens of a map.
     """
-    package = os.path.commonpath([os.path.dirname(entry) or "." for entry in entries])
+    package = os.path.commonpath([os.path.dirname(entry) for entry in entries]) or "."
     revisions = last_steps(touched, package)
-    tools: dict[str, Tool] = {"repomix": lambda tree: _repomix(tree, package)}
-    for budget in budgets:
-        tools[f"aider's map, {budget:,} tokens"] = _mapper(entries, budget)
-    for tool, run in tools.items():
+    for tool, run in _tools(entries, budgets, package):
         try:
-            changes, retained = follow(repository, revisions, run)
+            retained = retained_by(run, repository, revisions)
         except (ImportError, OSError, subprocess.SubprocessError) as error:
             print(f"{name}, {tool}: skipped: {error}", file=sys.stderr)
             continue
         if retained:
-            note = f"last {len(revisions) - 1} commits that touch code, {changes} changes"
             what = f"{name}, {tool}: prefix retained"
+            note = f"last {len(revisions) - 1} commits that touch code; {len(retained)} changes"
             yield Row(f"{what}, median", median(retained), "", note=note)
             yield Row(f"{what}, p10", tenth(retained), "")
+
+
+def _tools(
+    entries: Sequence[str], budgets: Sequence[int], package: str
+) -> Iterator[tuple[str, Tool]]:
+    yield "repomix", lambda tree: {package: repomix(tree, tree.with_name("repomix.out"), package)}
+    for budget in budgets:
+        yield f"aider's map, {budget:,} tokens", partial(_maps, entries=entries, budget=budget)
+
+
+def _maps(tree: Path, *, entries: Sequence[str], budget: int) -> Outputs:
+    there = (entry for entry in entries if (tree / entry).is_file())
+    return {entry: aider_map(tree, entry, budget) for entry in there}
 
 
 def last_steps(
@@ -68,32 +81,58 @@ def last_steps(
 ) -> list[str]:
     """The last commits that touch what the tools read, and the one before them.
 
-    The others leave it as it is, so that consecutive ones of these differ by one step.
+    Whatever is left out between two of them changed nothing for the tools.
     """
-    revisions = list(touched)
     below = "" if package == "." else f"{package}/"
+    revisions = list(touched)
     places = [
         place
         for place, revision in enumerate(revisions)
-        if place and any(path.endswith(".py") or path.startswith(below) for path in touched[revision] if path)
+        if place and any(_is_read(path, below) for path in touched[revision])
     ][-steps:]
     return [revisions[place] for place in (places[0] - 1, *places)] if places else []
 
 
-def follow(repository: Path, revisions: Sequence[str], tool: Tool) -> tuple[int, list[float]]:
-    """How many outputs a commit changed, and the share of each that is a prefix of the last one."""
+def _is_read(path: str, below: str) -> bool:
+    return path.endswith(".py") or (path != "" and path.startswith(below))
+
+
+def retained_by(tool: Tool, repository: Path, revisions: Sequence[str]) -> list[float]:
+    """Of each output that a commit changed, the share that is a prefix of the one before.
+
+    Args:
+        tool: takes a directory with the files of a commit.
+        repository: a clone.
+        revisions: the commits, the oldest first.
+    """
     count = counter("o200k_base")
     before: Outputs = {}
-    retained: list[float] = []
-    for revision in revisions:
-        with tempfile.TemporaryDirectory(prefix="ctxbuild-peers-") as place:
-            tree = Path(place).resolve() / "tree"
+    retained = []
+    with tempfile.TemporaryDirectory(prefix="ctxbuild-peers-") as place:
+        # Always the same directory: the order of aider's map depends on its name.
+        tree = Path(place).resolve() / "tree"
+        for revision in revisions:
             check_out(repository, revision, tree)
             after = tool(tree)
-        for key in before.keys() & after.keys():
-            old, new = before[key], after[key]
-            if old != new and new:
-                shared, whole = count([common_prefix(old, new), new])
-                retained.append(shared / whole)
-        before = after
-    return len(retained), retained
+            for name, new in after.items():
+                old = before.get(name, new)
+                if new and old != new:
+                    shared, whole = count([common_prefix(old, new), new])
+                    retained.append(shared / whole)
+            before = after
+            shutil.rmtree(tree)
+    return retained
+
+
+def check_out(repository: Path, revision: str, tree: Path) -> None:
+    """Puts the files of a commit into a directory, which must not exist."""
+    tree.mkdir()
+    command = ["git", "-C", str(repository), "archive", "--format=tar", revision]
+    archive = subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(tree, filter="data")
+
+
+def tenth(values: Sequence[float]) -> float:
+    """The value that a tenth of them do not exceed."""
+    return sorted(values)[int(0.1 * (len(values) - 1))]

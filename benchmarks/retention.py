@@ -3,7 +3,8 @@
 Retention is what a provider's prompt cache can reuse: tokens of the longest prefix
 that two consecutive packs have in common, by tokens of the new pack. It is taken
 over the commits that change the pack at all, for packs as they are built by default
-("stable") and for packs that prefer the one before ("prefer").
+("stable") and for packs that prefer the one before ("prefer"). Where repomix and aider
+are installed, the same is taken of theirs.
 
     python -m benchmarks retention
     python -m benchmarks.retention REPOSITORY --entry src/a.py --entry src/b.py --commits 80
@@ -25,6 +26,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import corpus
+from benchmarks.prefixes import rows_of_peers, tenth
 from benchmarks.table import Row, render
 from ctxbuild.compare.artifact import Artifact, Cause, Head, Shown
 from ctxbuild.compare.delta import appendix
@@ -262,11 +264,11 @@ def rows_of(name: str, trails: dict[tuple[str, int], Trail]) -> Iterator[Row]:
         if trail.retained:
             note = f"goal {GOAL_MEDIAN} and {GOAL_TENTH}; {len(trail.retained)} changes"
             yield Row(f"{where}: prefix retained, median", median(trail.retained), "", note=note)
-            yield Row(f"{where}: prefix retained, p10", _tenth(trail.retained), "")
+            yield Row(f"{where}: prefix retained, p10", tenth(trail.retained), "")
         if layout == "stable" and trail.covered:
             what = f"{name}, {budget:,} tokens, by deltas: still read from cache"
             yield Row(f"{what}, median", median(trail.covered), "")
-            yield Row(f"{what}, p10", _tenth(trail.covered), "")
+            yield Row(f"{what}, p10", tenth(trail.covered), "")
         yield Row(f"{where}: identical packs", trail.same / max(1, trail.steps), "")
         if layout == "stable" and trail.untouched:
             yield Row(
@@ -297,16 +299,19 @@ def _costs(name: str, trails: dict[tuple[str, int], Trail]) -> Iterator[Row]:
             )
 
 
-def _tenth(values: Sequence[float]) -> float:
-    return sorted(values)[int(0.1 * (len(values) - 1))]
-
-
 def benchmark() -> Iterator[Row]:
     """Retention over consecutive sdists of one project."""
     with tempfile.TemporaryDirectory(prefix="ctxbuild-benchmark-") as name:
         repository = corpus.releases("flask", Path(name).resolve() / "flask")
-        trails = follow(repository, ENTRIES, len(corpus.RELEASES["flask"]) - 1, price_of(""))
-        yield from rows_of("releases of Flask", trails)
+        steps, title = len(corpus.RELEASES["flask"]) - 1, "releases of Flask"
+        yield from rows_of(title, follow(repository, ENTRIES, steps, price_of("")))
+        yield from _of_peers(title, repository, ENTRIES, steps)
+
+
+def _of_peers(name: str, repository: Path, entries: Sequence[str], commits: int) -> Iterator[Row]:
+    revisions = first_parents(repository, commits)
+    touched = {revision: touched_by(repository, revision) for revision in revisions}
+    yield from rows_of_peers(name, repository, touched, entries, BUDGETS)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -323,7 +328,9 @@ def main(arguments: list[str] | None = None) -> int:
         subprocess.run([*command, str(options.repository), str(clone)], check=True)
         trails = follow(clone, options.entry, options.commits, price_of(options.model))
         title = options.repository.resolve().parent.name
-        print(render(f"retention, {title}", [*rows_of(title, trails)]))
+        rows = [*rows_of(title, trails)]
+        rows += _of_peers(title, clone, options.entry, options.commits)
+        print(render(f"retention, {title}", rows))
         for (layout, budget), trail in trails.items():
             print(f"what broke the prefix, {layout}, {budget:,} tokens:")
             for cause, times in sorted(trail.broken.items(), key=lambda each: -each[1])[:6]:

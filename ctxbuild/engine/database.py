@@ -77,15 +77,21 @@ class Context:
 
     def get(self, facet: Facet[T], key: str) -> T:
         """The present value of a facet of a query or input."""
-        cell = self._database.fresh_cell(facet.source, key, facet.name)
-        self.edges[cell.id, facet.name] = cell.facets.get(facet.name, ABSENT)
-        return self._database.value_of(cell, facet)
+        database, name = self._database, facet.name
+        cell = database.fresh_cell(facet.source, key, name)
+        edge = cell.id, name
+        self.edges[edge] = cell.facets.get(name, ABSENT)
+        # A plan asks thousands of times, mostly for what is there.
+        held = database.decoded.get(edge)
+        if held is not None and held[0] == cell.value:
+            return held[1]  # type: ignore[no-any-return]  # stored for this facet
+        return database.value_of(cell, facet)
 
     def postings(self, index: Index, term: str) -> tuple[tuple[str, str], ...]:
         """(key, item) of each place that mentions a term, sorted."""
         cell = self._database.fresh_term(index, term)
         self.edges[cell.id, ""] = cell.facets[""]
-        return tuple(self._database.postings_of(index, term))
+        return self._database.held_postings(cell, index)
 
 
 class Database:
@@ -118,7 +124,10 @@ class Database:
         self._cells: dict[tuple[str, str], Cell] = {}
         self._by_id: dict[int, Cell] = {}
         self._parts: dict[bytes, Parts] = {}
-        self._decoded: dict[tuple[int, str], tuple[bytes, Any]] = {}
+        # Decoded values by cell and facet, each with the key of the value it was decoded from.
+        self.decoded: dict[tuple[int, str], tuple[bytes, Any]] = {}
+        # By cell of a term, with the digest of its postings.
+        self._postings: dict[int, tuple[bytes, tuple[tuple[str, str], ...]]] = {}
         self._unwritten: dict[bytes, bytes] = {}
         self._unwritten_bytes = 0
         self._running: list[Node] = []
@@ -238,7 +247,8 @@ class Database:
     def release(self) -> None:
         """Drops values held in memory; what is remembered on disk stays."""
         self._parts.clear()
-        self._decoded.clear()
+        self.decoded.clear()
+        self._postings.clear()
 
     # --- inputs -----------------------------------------------------------------------
 
@@ -316,8 +326,11 @@ class Database:
 
     def fresh_cell(self, source: AnyQuery | Input, key: str, facet: str) -> Cell:
         """The cell of a node, brought up to date."""
+        cell = self._cells.get((source.name, key))
         if isinstance(source, Input):
             return self._fresh_input(source, key, facet)
+        if cell is not None and not cell.dirty and cell.version == source.version:
+            return cell
         return self._fresh_query(source, key)
 
     def _fresh_input(self, source: Input, key: str, facet: str) -> Cell:
@@ -510,11 +523,11 @@ class Database:
         if isinstance(facet.source, Input):
             return facet.decode({facet.name: facet.source.read(cell.key, facet.name)})
         assert cell.value is not None
-        held = self._decoded.get((cell.id, facet.name))
+        held = self.decoded.get((cell.id, facet.name))
         if held is not None and held[0] == cell.value:
             return held[1]  # type: ignore[no-any-return]  # stored below for this facet
         value = facet.decode(self._parts_of(cell, facet.source))
-        self._decoded[cell.id, facet.name] = (cell.value, value)
+        self.decoded[cell.id, facet.name] = (cell.value, value)
         return value
 
     def _parts_of(self, cell: Cell, query: AnyQuery) -> Parts:
@@ -554,6 +567,14 @@ class Database:
     def postings_of(self, index: Index, term: str) -> list[tuple[str, str]]:
         """(key, item) of each place that mentions a term, as the index stands."""
         return self._rows.postings(index.name, term)
+
+    def held_postings(self, cell: Cell, index: Index) -> tuple[tuple[str, str], ...]:
+        """The postings of a term's cell, kept while its digest stays."""
+        held = self._postings.get(cell.id)
+        if held is None or held[0] != cell.facets[""]:
+            held = (cell.facets[""], tuple(self.postings_of(index, cell.key)))
+            self._postings[cell.id] = held
+        return held[1]
 
     def _posting_digest(self, index: Index, term: str) -> bytes:
         rows = self._rows.postings(index.name, term)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from ctxbuild.engine.codec import digest, pack_facets, unpack_facets
@@ -208,13 +209,24 @@ class Rows:
     def write_edges(
         self, src: int, edges: Iterable[tuple[int, str, bytes]], *, fresh: bool
     ) -> None:
-        """Replaces the dependencies of a node: (dependency's id, facet, digest), in order asked."""
+        """Replaces the dependencies of a node: (dependency's id, facet, digest), in order asked.
+
+        Most are what they were: reading them costs less than writing them again.
+        """
         self.begin()
+        edges, old = list(edges), []
         if not fresh:
-            self.connection.execute("DELETE FROM edges WHERE src = ?", (src,))
+            old = self.connection.execute(
+                "SELECT dep, facet, digest FROM edges WHERE src = ? ORDER BY ord", (src,)
+            ).fetchall()
+        if len(old) > len(edges):
+            self.connection.execute(
+                "DELETE FROM edges WHERE src = ? AND ord >= ?", (src, len(edges))
+            )
+        same = zip_longest(edges, old[: len(edges)])
         self.connection.executemany(
-            "INSERT INTO edges VALUES (?,?,?,?,?)",
-            [(src, i, dep, facet, seen) for i, (dep, facet, seen) in enumerate(edges)],
+            "INSERT OR REPLACE INTO edges VALUES (?,?,?,?,?)",
+            [(src, i, *edge) for i, (edge, was) in enumerate(same) if edge != was],
         )
 
     def suspects(self, cell: Cell) -> list[tuple[int, str, bytes]]:

@@ -158,7 +158,8 @@ def _search(
             if each.path == until:
                 return found
             for further, reached in _onward(view, each.path, distance):
-                waiting.setdefault(further, []).append(reached)
+                if reached.path not in found:
+                    waiting.setdefault(further, []).append(reached)
         distance += 1
     return found
 

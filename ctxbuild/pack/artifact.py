@@ -16,6 +16,7 @@ LinesOf = Callable[[str], tuple[Outline, Lines]]
 
 def pack_json(pack: Pack, lines_of: LinesOf) -> bytes:
     """The artifact: what the model reads, block by block, with provenance."""
+    places = _Places(lines_of)
     return _dump(
         {
             "schema": PACK_SCHEMA,
@@ -25,7 +26,7 @@ def pack_json(pack: Pack, lines_of: LinesOf) -> bytes:
             "budget": pack.budget,
             "reserve": pack.reserve,
             "tokens": pack.tokens,
-            "blocks": [_block(block, lines_of) for block in pack.blocks],
+            "blocks": [_block(block, lines_of, places) for block in pack.blocks],
             "warnings": list(pack.warnings),
             "unresolved": [_open(name, lines_of) for name in pack.open_names],
         }
@@ -50,15 +51,29 @@ def plan_json(plan: Plan, lines_of: LinesOf) -> bytes:
 
 def place(lines_of: LinesOf, path: str, symbol: str) -> list[int] | None:
     """First and last line of a unit, None where it has none."""
-    outline, lines = lines_of(path)
     if not symbol:
-        return [1, lines.total] if lines.total else None
-    spots = [
-        spot
-        for (name, _), spot in zip(outline.symbols, lines.symbols, strict=True)
-        if name == symbol
-    ]
-    return [spots[0][0], spots[-1][1]] if spots else None
+        total = lines_of(path)[1].total
+        return [1, total] if total else None
+    return _places(*lines_of(path)).get(symbol)
+
+
+def _places(outline: Outline, lines: Lines) -> dict[str, list[int]]:
+    """Name to its first line and the last one of the last definition of it."""
+    found: dict[str, list[int]] = {}
+    for (name, _), spot in zip(outline.symbols, lines.symbols, strict=True):
+        found.setdefault(name, [spot[0], 0])[1] = spot[1]
+    return found
+
+
+class _Places(dict[str, dict[str, list[int]]]):
+    """Path to where its symbols stand: of most files several are shown."""
+
+    def __init__(self, lines_of: LinesOf) -> None:
+        self._lines_of = lines_of
+
+    def __missing__(self, path: str) -> dict[str, list[int]]:
+        self[path] = found = _places(*self._lines_of(path))
+        return found
 
 
 def anchor_line(lines_of: LinesOf, anchor: tuple[str, str, int] | None) -> int | None:
@@ -83,12 +98,16 @@ def reason_data(reason: Reason, lines_of: LinesOf) -> dict[str, Any]:
     return data
 
 
-def _block(block: Block, lines_of: LinesOf) -> dict[str, Any]:
+def _block(block: Block, lines_of: LinesOf, places: _Places) -> dict[str, Any]:
     return {
         "unit": block.unit,
         "path": block.path,
         "symbol": block.symbol or None,
-        "lines": place(lines_of, block.path, block.symbol),
+        "lines": (
+            places[block.path].get(block.symbol)
+            if block.symbol
+            else place(lines_of, block.path, "")
+        ),
         "form": block.form,
         "layer": block.layer,
         "section": block.section,

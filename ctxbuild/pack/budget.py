@@ -266,21 +266,24 @@ def _blocks(
     from hashlib import sha256
 
     shown_parents = {o.candidate.parent for o in offers if o.candidate.unit in rungs}
-    chosen = []
-    for each in offers:
-        candidate, rung = each.candidate, rungs.get(each.candidate.unit)
-        if rung is None:
-            continue
-        text, tokens, form = each.texts[rung], each.costs[rung], each.ladder[rung].form
+    kept = [(o, rungs[o.candidate.unit]) for o in offers if o.candidate.unit in rungs]
+    hollow: dict[str, str] = {}
+    for each, rung in kept:
+        candidate, form = each.candidate, each.ladder[rung].form
         if candidate.unit not in shown_parents and form == "skeleton" and candidate.symbol:
-            text = text_of(texts, candidate, each.ladder[rung], hollow=True)
-            tokens = count([text])[0]
+            hollow[candidate.unit] = text_of(texts, candidate, each.ladder[rung], hollow=True)
+    counts = dict(zip(hollow, count(list(hollow.values())) if hollow else (), strict=True))
+    chosen = []
+    for each, rung in kept:
+        candidate = each.candidate
+        text = hollow.get(candidate.unit, each.texts[rung])
+        tokens = counts.get(candidate.unit, each.costs[rung])
         chosen.append(
             Block(
                 unit=candidate.unit,
                 path=candidate.path,
                 symbol=candidate.symbol,
-                form=form,
+                form=each.ladder[rung].form,
                 layer=candidate.layer,
                 section=candidate.section,
                 language=style.languages.get(candidate.path, ""),

@@ -169,13 +169,19 @@ class _State:
         bought = self.rungs.get(each.candidate.unit)
         if bought is not None and bought >= rung:
             return 0
-        wanted = [(each, rung), *((parent, 0) for parent in self._missing_parents(each))]
-        price = sum(offered.costs[at] for offered, at in wanted)
-        needed = {header for offered, at in wanted for header in self._above(offered, at)}
-        price += sum(self.headers.costs[header] for header in needed - self.open.keys())
+        price, costs = each.costs[rung], self.headers.costs
+        needed = set(self._above(each, rung))
+        for parent in self._missing_parents(each):
+            price += parent.costs[0]
+            needed.update(self._above(parent, 0))
+        for header in needed:
+            if header not in self.open:
+                price += costs[header]
         if bought is not None:
-            closed = [h for h in self._above(each, bought) if self.open[h] == 1 and h not in needed]
-            price -= each.costs[bought] + sum(self.headers.costs[header] for header in closed)
+            price -= each.costs[bought]
+            for header in self._above(each, bought):
+                if self.open[header] == 1 and header not in needed:
+                    price -= costs[header]
         return price
 
     def is_called_for(self, each: Offer) -> bool:

@@ -50,17 +50,14 @@ def arrange(
         how: "stable"; "score": files of a section by falling score; "edges": the
             best files of a section at its ends, the weakest in the middle.
     """
+    chosen: dict[tuple[str, str, bool], list[Block]] = {}
+    for block in blocks:
+        chosen.setdefault((block.layer, block.section, block.form in LISTS), []).append(block)
     arranged: list[Block] = []
     for layer in layers:
         for sections, lists in ((SECTIONS, False), (SECTIONS, True), (EDGE, True), (EDGE, False)):
             for section in sections:
-                chosen = [
-                    block
-                    for block in blocks
-                    if (block.layer, block.section) == (layer, section)
-                    and (block.form in LISTS) == lists
-                ]
-                arranged += _section(chosen, order, how)
+                arranged += _section(chosen.get((layer, section, lists), []), order, how)
     return arranged
 
 

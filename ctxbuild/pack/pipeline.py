@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ctxbuild.engine.query import Facet, Input, Query, Result
-from ctxbuild.model import Block, Candidate, OpenName, Pack, Plan
+from ctxbuild.model import Block, Candidate, Lines, OpenName, Outline, Pack, Plan
 from ctxbuild.pack import render
 from ctxbuild.pack.asker import Asker
 from ctxbuild.pack.codec import encode, part, whole
@@ -164,10 +165,11 @@ class Pipeline:
 
         ctx.get(self._configured, name)
         pack, plan = ctx.get(self.pack_value, name), ctx.get(self.plan_value, name)
-        questions = self.questions
+        asker = Asker(self.questions, ctx)
 
-        def lines_of(path: str) -> Any:
-            return ctx.get(questions.outline, path), ctx.get(questions.lines, path)
+        @cache
+        def lines_of(path: str) -> tuple[Outline, Lines]:
+            return asker.outline(path), asker.lines(path)
 
         target = self.targets[name]
         files = {

@@ -68,7 +68,9 @@ def file_header(path: str, form: str) -> str:
 
 def fence_for(text: str) -> str:
     """A fence longer than any run of backticks in the text."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    if "```" not in text:
+        return "```"
+    longest = max(len(run) for run in re.findall(r"`{3,}", text))
     return "`" * (longest + 1)
 
 

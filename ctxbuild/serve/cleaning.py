@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +79,9 @@ def _clean(ctxfile: Ctxfile, cache: Path, *, everything: bool, dry: bool) -> Cle
     if not dry:
         for path in doomed:
             _delete(path)
+        for folder in {path.parent for path in doomed if _COMMIT.fullmatch(path.parent.name)}:
+            with suppress(OSError):
+                folder.rmdir()  # unless something of somebody else stands in it
     return Cleaned(tuple(map(str, doomed)), size, tuple(map(str, kept)))
 
 
@@ -99,10 +103,26 @@ def _outputs(ctxfile: Ctxfile, cache: Path) -> tuple[set[Path], list[Path]]:
         for target in ctxfile.targets:
             names = (f"{target.name}{ending}" for ending in _ENDINGS)
             ours.update(packs / name for name in names if (packs / name).is_file())
+    for directory in {packs, out}:
+        ours.update(_of_commits(ctxfile, directory))
     return ours, sorted(changed)
 
 
-_ENDINGS = (".md", ".xml", ".json", ".pack.json", ".plan.json")
+def _of_commits(ctxfile: Ctxfile, directory: Path) -> Iterator[Path]:
+    """What was built from commits, which no state records: known by its place and its names."""
+    declared = {target.name for target in ctxfile.targets}
+    for folder in directory.glob("@*"):
+        if not _COMMIT.fullmatch(folder.name) or folder.is_symlink():
+            continue
+        built = {path.name.removesuffix(_ARTIFACT) for path in folder.glob(f"*{_ARTIFACT}")}
+        for name in declared | built:
+            paths = (folder / f"{name}{ending}" for ending in _ENDINGS)
+            yield from (path for path in paths if path.is_file())
+
+
+_COMMIT = re.compile("@[0-9a-f]{12}")
+_ARTIFACT = ".pack.json"
+_ENDINGS = (".md", ".xml", ".json", _ARTIFACT, ".plan.json")
 
 
 def _recorded(state: Path) -> Iterator[tuple[Path, str]]:

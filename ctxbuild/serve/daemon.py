@@ -174,6 +174,7 @@ class Daemon:
     def run(self) -> int:
         """Watches until told to stop, or until nobody needs it; the exit code."""
         gc.enable()
+        gc.set_threshold(50_000, 20, 20)  # facts are many small objects and hold no cycles
         try:
             self._guarded(self._refresh)
             quiet = time.monotonic()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ctxbuild.errors import StoreError
 from ctxbuild.serve.session import Session, cache_directory
-from ctxbuild.stores import cachedir
+from ctxbuild.stores import cachedir, history
 from ctxbuild.stores.disk import ValueStore
 from ctxbuild.stores.state import FORMAT, STATE
 from ctxbuild.wiring import Workspace
@@ -43,10 +43,11 @@ class CacheInfo:
 
     Attributes:
         exists: whether there is one.
-        state_bytes, value_bytes, pack_bytes: on the disk, by part.
+        state_bytes, value_bytes, pack_bytes, history_bytes: on the disk, by part.
         values: stored results; `live` of them are in use.
         nodes: (query, how many of its answers are remembered), sorted.
         edges: remembered dependencies.
+        kept: packs that were built before and that a delta can begin from.
         problem: why the state cannot be read, or "".
     """
 
@@ -55,10 +56,12 @@ class CacheInfo:
     state_bytes: int = 0
     value_bytes: int = 0
     pack_bytes: int = 0
+    history_bytes: int = 0
     values: int = 0
     live: int = 0
     nodes: tuple[tuple[str, int], ...] = ()
     edges: int = 0
+    kept: int = 0
     problem: str = ""
 
 
@@ -78,10 +81,12 @@ def info(ctxfile: Ctxfile) -> CacheInfo:
         state_bytes=_state_bytes(cache),
         value_bytes=tree_bytes(cache / VALUES),
         pack_bytes=tree_bytes(cache / "packs"),
+        history_bytes=tree_bytes(cache / history.FOLDER),
         values=len(keys),
         live=len(keys & live),
         nodes=nodes,
         edges=edges,
+        kept=len(history.packs(cache)),
         problem=problem,
     )
 

@@ -1,14 +1,17 @@
 """A cache carried elsewhere: to the next run of a CI job, or to another checkout.
 
-What is exported is the state and the stored results, not the packs. It is
-imported only whole, checked, and made by the same format of cache.
+What is exported is the state, the stored results and the history that deltas begin
+from, not the packs. It is imported only whole, checked, and made by the same format
+of cache.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,7 +22,7 @@ from typing import TYPE_CHECKING
 from ctxbuild.errors import StoreError, UsageError
 from ctxbuild.serve.maintenance import SIDE_FILES, VALUES, is_cache
 from ctxbuild.serve.session import cache_directory
-from ctxbuild.stores import archive, cachedir
+from ctxbuild.stores import archive, cachedir, history
 from ctxbuild.stores.atomic import cannot_write
 from ctxbuild.stores.state import FORMAT, STATE
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 KIND, VERSION = "cache", 1
 _DATABASES = (STATE, f"{VALUES}/cache.db")
 _BLOBS = f"{VALUES}/blobs"
+_KEPT = re.compile(rf"{history.FOLDER}/[A-Za-z0-9_][A-Za-z0-9_.-]*/[0-9a-f]{{64}}\.json\.z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,23 @@ def export(ctxfile: Ctxfile, path: Path, on_wait: Callable[[], None] | None = No
             for blob in sorted((cache / _BLOBS).glob("??/*")):
                 if blob.is_file() and not blob.name.startswith("tmp-"):
                     files[blob.relative_to(cache).as_posix()] = blob
-            archive.write(path, KIND, VERSION, {"format": FORMAT}, files)
+            times = _kept(cache)
+            files |= {name: cache / name for name in times}
+            archive.write(path, KIND, VERSION, {"format": FORMAT, "kept": times}, files)
             total = sum(_size(content) for content in files.values())
         finally:
             shutil.rmtree(temp, ignore_errors=True)
     return Moved(str(path), len(files), total)
+
+
+def _kept(cache: Path) -> dict[str, int]:
+    """The files of the history by name, and when each pack was last built, in nanoseconds."""
+    found = {}
+    for path in sorted((cache / history.FOLDER).glob("*/*")):
+        name = path.relative_to(cache).as_posix()
+        if _KEPT.fullmatch(name) and path.is_file():
+            found[name] = path.stat().st_mtime_ns
+    return found
 
 
 def _writable(cache: Path) -> Path | None:
@@ -101,6 +117,8 @@ def _copied(database: Path, to: Path) -> Path:
 def load(ctxfile: Ctxfile, path: Path, on_wait: Callable[[], None] | None = None) -> Moved:
     """Replaces the cache of a project by an exported one; packs are left alone.
 
+    What the history holds stays in it, beside what is imported.
+
     Args:
         ctxfile: the project.
         path: an exported cache.
@@ -121,13 +139,18 @@ def load(ctxfile: Ctxfile, path: Path, on_wait: Callable[[], None] | None = None
         if head.get("format") != FORMAT:
             raise UsageError(f"{path}: was made by another version of ctxbuild", "export it again")
         for each in head["files"]:
-            if each["path"] not in _DATABASES and not each["path"].startswith(f"{_BLOBS}/"):
+            if not _is_part(each["path"]):
                 raise UsageError(f"{path}: {each['path']}: is no part of a cache")
         with cachedir.locked(cache, on_wait=on_wait):
             _replace(cache, temp)
+            _remember(cache, temp, head.get("kept"))
     finally:
         shutil.rmtree(temp, ignore_errors=True)
     return Moved(str(path), len(head["files"]), sum(each["size"] for each in head["files"]))
+
+
+def _is_part(name: str) -> bool:
+    return name in _DATABASES or name.startswith(f"{_BLOBS}/") or _KEPT.fullmatch(name) is not None
 
 
 def _replace(cache: Path, temp: Path) -> None:
@@ -139,5 +162,20 @@ def _replace(cache: Path, temp: Path) -> None:
         for name in (VALUES, STATE):
             if (temp / name).exists():
                 os.replace(temp / name, cache / name)
+    except OSError as error:
+        raise cannot_write(cache, error) from error
+
+
+def _remember(cache: Path, temp: Path, times: object) -> None:
+    """Puts the imported packs into the history, each as old as it was."""
+    now = time.time_ns()
+    try:
+        for name in _kept(temp):
+            when = times.get(name) if isinstance(times, dict) else None
+            if not (cache / name).exists():
+                (cache / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(temp / name, cache / name)
+                when = min(when, now) if type(when) is int and when >= 0 else 0
+                os.utime(cache / name, ns=(when, when))
     except OSError as error:
         raise cannot_write(cache, error) from error

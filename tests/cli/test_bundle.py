@@ -260,6 +260,26 @@ def test_an_imported_cache_makes_a_first_build_run_nothing(shop, clone, tmp_path
     assert all(len(target["written"]) == 3 for target in data["targets"])
 
 
+def test_the_packs_that_a_delta_can_begin_from_come_along(shop, clone, tmp_path):
+    path, cart = str(tmp_path / "cache.tgz"), clone.root / "shop/cart.py"
+    shop("build")
+    since = json.loads((shop.root / ".ctxbuild/packs/app.pack.json").read_text())["digest"]
+    cart.write_text(cart.read_text().replace("What all of it costs", "What it costs"))
+    clone("build")
+    assert "is kept" in clone("delta", "app", "--since", since).err
+    both = kept(shop) | kept(clone)
+    shop("cache", "export", path)
+    clone("cache", "import", path)
+    assert kept(clone) == both
+    assert "What it costs" in clone("delta", "app", "--since", since).out
+
+
+def kept(project):
+    """When each pack of the history was last built; what both have is the clone's."""
+    files = (project.root / ".ctxbuild/history").glob("*/*")
+    return {file.name: file.stat().st_mtime_ns for file in files}
+
+
 def test_a_cache_is_imported_whole_or_not_at_all(shop, clone, tmp_path):
     path = tmp_path / "cache.tgz"
     shop("build")

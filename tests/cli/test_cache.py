@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
 
 import pytest
 
@@ -35,9 +36,14 @@ def test_info_counts_what_is_held(shop):
     assert data["pack_bytes"] == sum(
         path.stat().st_size for path in (shop.root / ".ctxbuild/packs").iterdir()
     )
+    assert data["kept"] == 2
+    assert data["history_bytes"] == sum(
+        path.stat().st_size for path in (shop.root / ".ctxbuild/history").glob("*/*")
+    )
     head, columns, *rows = shop("cache", "info").out.splitlines()
     assert (head, columns.split()) == ("ROOT/.ctxbuild", ["part", "size", "holds"])
-    assert [row.split()[0] for row in rows] == ["state", "values", "packs"]
+    assert [row.split()[0] for row in rows] == ["state", "values", "packs", "history"]
+    assert rows[-1].endswith("2 packs that a delta can begin from")
 
 
 def test_gc_drops_what_nothing_reaches_and_no_pack_notices(shop):
@@ -132,6 +138,24 @@ def test_clean_deletes_the_packs_and_nothing_else(shop):
     assert before - tree(shop.root) == gone
     built = shop("build", "--json").data
     assert (built["ran"], [t["status"] for t in built["targets"]]) == ([], ["built", "built"])
+
+
+@pytest.mark.parametrize("out", [".ctxbuild/packs", "docs"])
+def test_clean_deletes_what_was_built_from_commits_and_nothing_else(shop, out):
+    shop.edit("ctxfile.toml", "version = 1\n", f'version = 1\n[project]\nout = "{out}"\n')
+    for arguments in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "x")):
+        subprocess.run(["git", *arguments], cwd=shop.root, check=True)
+    shop("build", "--rev", "HEAD")
+    shop("build", "--rev", "HEAD", "shop/money.py")
+    (folder,) = (shop.root / out).glob("@*")
+    assert {path.name.partition(".")[0] for path in folder.iterdir()} == {"app", "notes", "money"}
+    shop.write({f"{out}/@0123456789ab/mine.md": "mine\n", f"{out}/@home/app.md": "mine\n"})
+    planned = shop("clean", "-n", "--json").data["paths"]
+    assert planned == sorted(map(str, folder.iterdir()))
+    assert shop("clean", "--json").data["paths"] == planned
+    left = {path for path in tree(shop.root / out) if path.startswith("@")}
+    assert left == {"@0123456789ab/mine.md", "@home/app.md"}
+    assert not folder.exists()
 
 
 def test_clean_keeps_an_output_that_somebody_changed(shop):

@@ -58,6 +58,9 @@ class World:
         self.version = "1"
         self.open()
 
+    def __del__(self) -> None:
+        self.connection.close()
+
     def open(self) -> None:
         """A new process: nothing in memory."""
         self.text = Input("text", self._read)

@@ -207,11 +207,17 @@ def interrupt_every_statement(project, tmp_path, monkeypatch, step):
             return number
 
 
+# An interrupt between two statements may leave a connection to the end of the process.
+LEFT_OPEN = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@LEFT_OPEN
 def test_an_interrupt_at_any_statement_leaves_a_state_that_is_right(shop, tmp_path, monkeypatch):
     shop.build()
     assert interrupt_every_statement(shop, tmp_path, monkeypatch, 13) > 3
 
 
+@LEFT_OPEN
 @pytest.mark.slow
 def test_an_interrupt_at_every_statement_leaves_a_state_that_is_right(shop, tmp_path, monkeypatch):
     shop.build()

@@ -1,7 +1,7 @@
 """Look at the cache (info), make it smaller (gc), check it (verify), or print where it is (dir).
 
 `export FILE` writes it into one file, and `import FILE` puts it back, checked, for
-the next run of a CI job; packs are no part of it.
+the next run of a CI job, with the packs that a delta can begin from.
 
 `gc` keeps what the packs of the ctxfile, and all packs that still exist, reach.
 `verify` drops what is damaged, and exits with 1 if anything was.
@@ -60,6 +60,8 @@ def _info(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
         unused = f"{found.values:,} results, {found.values - found.live:,} of them unused"
         rows.append(("values", size(found.value_bytes), unused))
         rows.append(("packs", size(found.pack_bytes), ""))
+        kept = f"{found.kept:,} packs that a delta can begin from"
+        rows.append(("history", size(found.history_bytes), kept))
         console.result(f"{found.directory}\n{render.table(rows, frozenset({1}))}")
     if found.problem:
         console.warn(f"the state cannot be read: {found.problem}; see `ctxbuild cache verify`")
