@@ -149,6 +149,11 @@ INTERRUPTED = [
 ]
 
 
+# An interrupt between two statements may leave a connection to the end of the process.
+LEFT_OPEN = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@LEFT_OPEN
 @pytest.mark.parametrize(("owner", "name", "at"), INTERRUPTED)
 @pytest.mark.parametrize("first", [True, False])
 def test_an_interrupt_anywhere_leaves_a_cache_that_is_right(
@@ -205,10 +210,6 @@ def interrupt_every_statement(project, tmp_path, monkeypatch, step):
         assert project.outputs() == project.clean_outputs(tmp_path / "clean")
         if code == 0:
             return number
-
-
-# An interrupt between two statements may leave a connection to the end of the process.
-LEFT_OPEN = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @LEFT_OPEN

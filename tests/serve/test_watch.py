@@ -9,6 +9,7 @@ import sqlite3
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,9 @@ class Watched:
         self.snapshot, _ = scan(str(root), SCOPE, self.connection)
         self.settle()
 
+    def __del__(self) -> None:
+        self.connection.close()
+
     def settle(self) -> Dirt:
         """Looks at what is dirty until nothing is; what was dirty first."""
         self.watcher.sync()
@@ -58,11 +62,11 @@ class Watched:
 
     def is_right(self) -> bool:
         """Whether the snapshot is what a look at everything gives."""
-        connection = sqlite3.connect(":memory:", isolation_level=None)
-        prepare(connection)
-        fresh, _ = scan(str(self.root), SCOPE, connection)
-        same = self.snapshot.paths == fresh.paths
-        return same and all(self.snapshot.digest(p) == fresh.digest(p) for p in fresh.paths)
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            prepare(connection)
+            fresh, _ = scan(str(self.root), SCOPE, connection)
+            same = self.snapshot.paths == fresh.paths
+            return same and all(self.snapshot.digest(p) == fresh.digest(p) for p in fresh.paths)
 
 
 @pytest.fixture
