@@ -47,8 +47,12 @@ def unpack_facets(data: bytes) -> dict[str, bytes]:
         return {}
     names = data[8 : 8 + size].decode().split("\0")
     at = 8 + size + count
+    lengths = data[8 + size : at]
+    if lengths == b"\x10" * count and len(names) == count and len(data) >= at + 16 * count:
+        digests = [data[place : place + 16] for place in range(at, at + 16 * count, 16)]
+        return dict(zip(names, digests, strict=True))
     facets = {}
-    for name, length in zip(names, data[8 + size : at], strict=True):
+    for name, length in zip(names, lengths, strict=True):
         facets[name] = data[at : at + length]
         at += length
     return facets
@@ -69,6 +73,23 @@ def pack_with(parts: Mapping[str, bytes], head: bytes) -> bytes:
 
 def unpack(data: bytes) -> tuple[dict[str, bytes], dict[str, bytes]] | None:
     """(parts, facet digests), or None where the bytes are not what `pack` wrote."""
+    split = _split(data)
+    if split is None:
+        return None
+    try:
+        return split[0], unpack_facets(split[1])
+    except (struct.error, ValueError, UnicodeDecodeError):
+        return None
+
+
+def unpack_parts(data: bytes) -> dict[str, bytes] | None:
+    """The parts alone, or None where the bytes are not what `pack` wrote."""
+    split = _split(data)
+    return split and split[0]
+
+
+def _split(data: bytes) -> tuple[dict[str, bytes], bytes] | None:
+    """Parts and packed facets."""
     try:
         magic, count, size, head, _ = _HEAD.unpack_from(data)
         if magic != _MAGIC:
@@ -78,7 +99,7 @@ def unpack(data: bytes) -> tuple[dict[str, bytes], dict[str, bytes]] | None:
         at += size
         lengths = struct.unpack_from(f"<{count}I", data, at)
         at += 4 * count
-        facets = unpack_facets(data[at : at + head])
+        facets = data[at : at + head]
         at += head
         parts = {}
         for name, length in zip(names, lengths, strict=True):

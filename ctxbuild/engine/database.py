@@ -32,6 +32,7 @@ from ctxbuild.engine.codec import (
     pack_with,
     short,
     unpack,
+    unpack_parts,
 )
 from ctxbuild.engine.events import Cause, Event, Invalidated, Node, Ran, Reused
 from ctxbuild.engine.executor import Fanout
@@ -136,6 +137,7 @@ class Database:
         self._settled: dict[str, int] = {}
         self._keys: dict[str, tuple[Iterable[str], int]] = {}
         self._marked: list[int] = []
+        self._foreseen: set[int] = set()  # cells of which what they asked for is in memory
         self._asked = {i.name for i in self._indexes if self._rows.number(f"asked:{i.name}")}
         self._torn = False
         self.revision = self._rows.number("revision")
@@ -409,6 +411,8 @@ class Database:
         context = Context(self)
         try:
             if isinstance(query, Query):
+                if cell is not None:
+                    self._foresee(cell)
                 result = query.compute(context, key)
                 return self._finish(query, key, cell, context, result, cause)
             prepared = query.prepare(context, key)
@@ -545,8 +549,16 @@ class Database:
 
     def _fetch(self, key: bytes) -> Parts | None:
         data = self._unwritten.get(key) or self._values.get(key)
-        unpacked = unpack(data) if data else None
-        return unpacked[0] if unpacked else None
+        return unpack_parts(data) if data else None
+
+    def _foresee(self, cell: Cell) -> None:
+        """Reads at once what a node asked for last time: it will mostly ask for it again."""
+        if cell.id in self._foreseen:
+            return
+        self._foreseen.add(cell.id)
+        for below in self._rows.cells_below(cell.id):
+            if below.id not in self._by_id:
+                self._keep(below)
 
     # --- indexes ----------------------------------------------------------------------
 

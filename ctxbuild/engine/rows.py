@@ -155,6 +155,14 @@ class Rows:
             ).fetchone()
         )
 
+    def cells_below(self, identity: int) -> list[Cell]:
+        """The cells of all recorded dependencies of a node."""
+        rows = self.connection.execute(
+            f"SELECT {_COLUMNS} FROM nodes WHERE id IN (SELECT dep FROM edges WHERE src = ?)",
+            (identity,),
+        )
+        return [Cell(row) for row in rows]
+
     def keys(self, query: str) -> tuple[str, ...]:
         """All keys of a query, sorted."""
         rows = self.connection.execute(
