@@ -63,6 +63,9 @@ class Values(Protocol):
     def get(self, key: bytes) -> bytes | None:
         """The value of a key, None if it has none (any more)."""
 
+    def get_many(self, keys: Iterable[bytes]) -> Mapping[bytes, bytes]:
+        """The values of those keys that have one."""
+
     def put_many(self, items: Iterable[tuple[bytes, bytes]]) -> None:
         """Stores values; what cannot be stored is kept for this run."""
 
@@ -555,10 +558,18 @@ class Database:
         """Reads at once what a node asked for last time: it will mostly ask for it again."""
         if cell.id in self._foreseen:
             return
+        wanted: list[bytes] = []
         self._foreseen.add(cell.id)
         for below in self._rows.cells_below(cell.id):
             if below.id not in self._by_id:
                 self._keep(below)
+                if below.value is not None and not below.dirty:
+                    wanted.append(below.value)
+        absent = [key for key in wanted if key not in self._parts and key not in self._unwritten]
+        for key, data in self._values.get_many(absent).items():
+            parts = unpack_parts(data)
+            if parts is not None:
+                self._parts[key] = parts
 
     # --- indexes ----------------------------------------------------------------------
 
