@@ -49,3 +49,7 @@ def test_the_layers_of_the_contract_are_the_packages_there_are():
         if path.suffix == ".py" or (path / "__init__.py").exists()
     }
     assert there - named <= {"__init__", "__main__"}
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "ctxbuild" / "py.typed").exists()

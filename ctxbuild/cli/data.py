@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, is_dataclass
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def to_json(value: Any) -> str:
     """Plain data or a dataclass as indented JSON."""
-    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    return json.dumps(plain, indent=2) + "\n"
+    if hasattr(value, "__dataclass_fields__"):
+        # Here, because a build with nothing to do prints plain data and needs none of it.
+        from dataclasses import asdict
+
+        value = asdict(value)
+    return json.dumps(value, indent=2) + "\n"
