@@ -186,12 +186,6 @@ class Database:
             for cell, facets in changed:
                 self._publish(cell, facets)
 
-    def is_current(self, touched: Iterable[tuple[Input, str]]) -> bool:
-        """Whether `apply` would find nothing to do; writes nothing."""
-        return self._rows.number("code") == self._code and not any(
-            True for source, key in touched for _ in self._reread(source, key)
-        )
-
     @contextmanager
     def atomic(self) -> Iterator[None]:
         """What is written inside becomes durable as a whole or, after an exception, not at all."""
