@@ -243,12 +243,6 @@ class Database:
         """From now on nothing reaches the value store; the caller rolls back the rest."""
         self._durable = False
 
-    def release(self) -> None:
-        """Drops values held in memory; what is remembered on disk stays."""
-        self._parts.clear()
-        self.decoded.clear()
-        self._postings.clear()
-
     # --- inputs -----------------------------------------------------------------------
 
     def _reread(self, source: Input, key: str) -> Iterator[tuple[Cell, list[tuple[str, bytes]]]]:
