@@ -1,10 +1,18 @@
-"""`python -m benchmarks [NAME…] [--json FILE]`: run benchmarks and print their tables."""
+"""`python -m benchmarks [NAME…] [--json FILE]`: run benchmarks and print their tables.
+
+`python -m benchmarks localisation FILE.jsonl --repositories DIR` is one of its own: it
+needs questions with gold and a checkout for each. So are `transcripts DIR` and
+`locomo FILE`, which need sessions and dialogues, `packets DIR`, which needs manuals,
+`documents FILE…`, which needs documents and statements about them, and `reviews REPOSITORY`,
+which takes large commits.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks import build, precision, retention, watch
@@ -19,6 +27,16 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Row]]] = {
     "watch": watch.benchmark,
 }
 
+OWN = {
+    "localisation": "localisation",
+    "documents": "documents",
+    "reviews": "reviews",
+    "transcripts": "transcripts",
+    "locomo": "transcripts",
+    "packets": "packets",
+}
+"""Benchmarks that need something from outside: name to the module that takes their arguments."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the named benchmarks, or all.
@@ -27,6 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
         0, or 1 when one of them could not be run. A goal that is missed is no failure:
         benchmarks tell, they do not gate.
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] in OWN:
+        return _own(arguments)
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
@@ -50,6 +71,13 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json:
         write_json(options.json, results)
     return 1 if failed else 0
+
+
+def _own(arguments: list[str]) -> int:
+    module = import_module(f"benchmarks.{OWN[arguments[0]]}")
+    whole = OWN[arguments[0]] == "transcripts"  # it tells its two by their names
+    code: int = module.main(arguments if whole else arguments[1:])
+    return code
 
 
 if __name__ == "__main__":

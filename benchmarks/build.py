@@ -13,6 +13,7 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+import time
 from collections.abc import Iterator
 from itertools import count, cycle
 from pathlib import Path
@@ -29,7 +30,9 @@ COLD_ROUNDS = 3
 # A direct dependency of django/http/response.py.
 EDITED = "django/http/cookie.py"
 TARGET, ENTRY = "response", "django/http/response.py"
+FLASK_CTXFILE = 'version = 1\n[targets.app]\nentry = ["src/flask/app.py"]\n'
 PACKAGES, MODULES = 200, 100  # of the synthetic tree
+SHOWN_ROUNDS = 25
 
 
 def benchmark() -> Iterator[Row]:
@@ -42,6 +45,10 @@ def benchmark() -> Iterator[Row]:
         yield from unchanged(tree, "Django's tree", limit=3.0)
         yield from edited(tree)
         yield from selected_again(tree)
+        yield from shown(tree, "Django's tree", TARGET)
+        flask = {"ctxfile.toml": FLASK_CTXFILE}
+        tree = corpus.working_copy(corpus.source("flask"), place / "flask", flask)
+        yield from shown(tree, "Flask's tree", "app")
         yield from unchanged(synthetic(place / "many"), "20,000 files", limit=2.5)
 
 
@@ -178,6 +185,51 @@ def selected_again(tree: Path) -> Iterator[Row]:
         limit=3.0,
         note="facts of both versions are known",
         right=right,
+    )
+
+
+def shown(tree: Path, where: str, target: str) -> Iterator[Row]:
+    """A fresh pack on stdout without a daemon, as a session starts, against a bare interpreter."""
+    run(Program(build(), tree))
+    pack = (tree / CACHE / "packs" / f"{target}.md").read_text()
+    show = [*build()[:-2], "show", target]
+    time.sleep(0.1)  # what was written a moment ago is not trusted to a glance
+    run(Program(show, tree))
+    note = tree / CACHE / "glance"
+    right = note.exists()
+    runs = alternate(
+        {
+            "bare": Program([sys.executable, "-c", "pass"], tree),
+            "show": Program(show, tree),
+            "git": Program(["git", "status", "--porcelain"], tree),
+        },
+        SHOWN_ROUNDS,
+    )
+    looks = alternate(
+        {
+            "bare": Program([sys.executable, "-c", "pass"], tree),
+            "show": Program(show, tree, before=lambda: note.unlink(missing_ok=True)),
+        },
+        ROUNDS,
+    )
+    right = right and all(each.output == pack for each in (*runs["show"], *looks["show"]))
+    yield Row(
+        f"`show` of a fresh pack, {where}",
+        seconds(runs["show"]),
+        "s",
+        against="python -c pass",
+        ratio=ratio(runs["show"], runs["bare"]),
+        limit=3.0,
+        note=f"{seconds(runs['bare']):.3f} s; git status {seconds(runs['git']):.3f} s",
+        right=right,
+    )
+    yield Row(
+        "the first one after a build",
+        seconds(looks["show"]),
+        "s",
+        against="python -c pass",
+        ratio=ratio(looks["show"], looks["bare"]),
+        note="it looks at the state, and notes what it saw",
     )
 
 

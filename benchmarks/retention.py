@@ -3,8 +3,10 @@
 Retention is what a provider's prompt cache can reuse: tokens of the longest prefix
 that two consecutive packs have in common, by tokens of the new pack. It is taken
 over the commits that change the pack at all, for packs as they are built by default
-("stable") and for packs that prefer the one before ("prefer"). Where repomix and aider
-are installed, the same is taken of theirs.
+("stable"), for packs that prefer the one before ("prefer"), for the best order that
+their blocks could have had if the change had been known, and for a reader to whom the
+pack and its delta are the next pack. Where repomix and aider are installed, the first
+is taken of theirs.
 
     python -m benchmarks retention
     python -m benchmarks.retention REPOSITORY --entry src/a.py --entry src/b.py --commits 80
@@ -21,151 +23,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from statistics import median
 
 from benchmarks import corpus
 from benchmarks.prefixes import rows_of_peers, tenth
 from benchmarks.table import Row, render
-from ctxbuild.compare.artifact import Artifact, Cause, Head, Shown
-from ctxbuild.compare.delta import appendix
-from ctxbuild.compare.prefix import common_prefix
-from ctxbuild.compare.prices import DEFAULT_MODEL, Price, compare, price_of, prompt
-from ctxbuild.model import Block, Pack
-from ctxbuild.pack.tokens import counter
+from benchmarks.trail import PROMPTS, SESSION, TALKS, Reader, Trail, together
+from ctxbuild.compare.prices import DEFAULT_MODEL, Price, price_of
+from ctxbuild.model import Pack
 from ctxbuild.serve.past import history
 from ctxbuild.source import ctxfile as ctxfiles
 
 BUDGETS = (4_000, 16_000)
 COMMITS = 80
-PROMPTS = 5  # after each commit
-SESSION = 10  # commits; then another one begins, with nothing in the cache
 GOAL_MEDIAN, GOAL_TENTH = 0.9, 0.5
 ENTRIES = ("src/flask/app.py", "src/flask/cli.py", "src/flask/helpers.py", "src/flask/ctx.py")
 _CACHE = "cache-of-retention"
-
-
-@dataclass(slots=True)
-class Trail:
-    """What became of one target over all commits.
-
-    Attributes:
-        retained: share of each changed pack that is a prefix of the one before it.
-        broken: section, form and kind of change of what broke the prefix.
-        untouched, kept: commits that touched nothing the pack uses, and those of them
-            that left it identical.
-        fresh, delta: dollars for reading each pack anew, and for following by deltas.
-        covered: share of what is read that was read before, following by deltas.
-    """
-
-    steps: int = 0
-    same: int = 0
-    retained: list[float] = field(default_factory=list)
-    covered: list[float] = field(default_factory=list)
-    broken: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    untouched: int = 0
-    kept: int = 0
-    fresh: float = 0.0
-    delta: float = 0.0
-
-
-class Reader:
-    """Follows one target from pack to pack and pays for it."""
-
-    def __init__(self, price: Price) -> None:
-        self.trail = Trail()
-        self._price = price
-        self._before: Pack | None = None
-        self._read = 0  # tokens in the context of who follows by deltas
-        self._number = 0
-
-    def step(self, pack: Pack, touched: frozenset[str]) -> None:
-        """Takes the next pack.
-
-        Args:
-            pack: the target's pack after the commit.
-            touched: paths that the commit touched.
-        """
-        before, self._before = self._before, pack
-        left = SESSION - self._number % SESSION
-        self._number += 1
-        price, trail = self._price, self.trail
-        if before is None or left == SESSION:
-            self._read = pack.tokens
-            first = prompt(price, 0, pack.tokens)
-            trail.fresh += first + self._rest(pack.tokens)
-            trail.delta += first + self._rest(pack.tokens)
-        if before is None:
-            return
-        trail.steps += 1
-        same = before.digest == pack.digest
-        trail.same += same
-        if not touched & {block.path for block in before.blocks}:
-            trail.untouched += 1
-            trail.kept += same
-        shared = pack.tokens
-        if not same:
-            shared = _count(pack, common_prefix(before.text, pack.text))
-            trail.retained.append(shared / pack.tokens)
-            cause = _cause(before, pack)
-            trail.broken[cause] = trail.broken.get(cause, 0) + 1
-        if left < SESSION:
-            trail.fresh += prompt(price, shared, pack.tokens - shared) + self._rest(pack.tokens)
-            self._follow(before, pack, shared, left, same=same)
-
-    def _follow(self, before: Pack, pack: Pack, shared: int, left: int, *, same: bool) -> None:
-        """By a delta, or from the beginning where that is cheaper for the rest of the session."""
-        price = self._price
-        text = "" if same else appendix(_artifact(before), _artifact(pack))
-        tokens = _count(pack, text)
-        choice = compare(
-            price,
-            old=self._read,
-            new=pack.tokens,
-            shared=shared,
-            delta=tokens,
-            turns=PROMPTS * left,
-        )
-        cached, whole = self._read, self._read + tokens
-        if tokens and choice.fresh_is_cheaper:
-            cached, whole = shared, pack.tokens
-        if not same:
-            self.trail.covered.append(cached / whole)
-        self.trail.delta += prompt(price, cached, whole - cached) + self._rest(whole)
-        self._read = whole
-
-    def _rest(self, tokens: int) -> float:
-        return (PROMPTS - 1) * prompt(self._price, tokens, 0)
-
-
-def _count(pack: Pack, text: str) -> int:
-    return counter(pack.tokenizer)([text])[0]
-
-
-def _cause(before: Pack, after: Pack) -> tuple[str, str, str]:
-    """What stands where the prefix ends."""
-    known = {block.unit: block for block in before.blocks}
-    old = [*before.blocks, None]
-    for block, was in zip(after.blocks, old, strict=False):
-        if was is None or (was.unit, was.text) != (block.unit, block.text):
-            section = block.section or block.layer
-            if block.unit not in known:
-                return section, block.form, "new"
-            changed = known[block.unit].text != block.text
-            return section, block.form, "changed" if changed else "something before it went"
-    return "", "", "something behind it went"
-
-
-def _artifact(pack: Pack) -> Artifact:
-    head = Head(pack.target, pack.digest, pack.tokenizer, pack.budget, pack.reserve, pack.tokens)
-    return Artifact(head, tuple(_shown(block) for block in pack.blocks))
-
-
-def _shown(block: Block) -> Shown:
-    causes = tuple(Cause(reason.kind, reason.unit) for reason in block.reasons)
-    fields = {name: getattr(block, name) for name in Block.__slots__ if name != "language"}
-    return Shown(**{**fields, "reasons": causes, "lines": None})
 
 
 # --- repositories -------------------------------------------------------------------------
@@ -217,7 +92,7 @@ def follow(
         )
         project = ctxfiles.Project(cache=f"{_CACHE}/cache", out=f"{_CACHE}/packs")
         ctxfile = ctxfiles.Ctxfile("", str(repository), project, targets)
-        readers = {target.name: Reader(price) for target in targets}
+        readers = {t.name: Reader(price, best=layout == "stable") for t in targets}
         for revision, packs in history(ctxfile, revisions, workers=1):
             for name, pack in packs.items():
                 if isinstance(pack, Pack):
@@ -225,7 +100,7 @@ def follow(
                     (place / f"{name}.json").write_text(_places(pack))
         for name, reader in readers.items():
             key = (layout, int(name.rpartition("-")[2]))
-            found[key] = _together(found.get(key, Trail()), reader.trail)
+            found[key] = together(found.get(key, Trail()), reader.trail)
     return found
 
 
@@ -236,67 +111,60 @@ def _places(pack: Pack) -> str:
     return json.dumps({"target": pack.target, "digest": pack.digest, "blocks": blocks})
 
 
-def _together(one: Trail, other: Trail) -> Trail:
-    broken = dict(one.broken)
-    for cause, times in other.broken.items():
-        broken[cause] = broken.get(cause, 0) + times
-    return replace(
-        one,
-        steps=one.steps + other.steps,
-        same=one.same + other.same,
-        retained=one.retained + other.retained,
-        covered=one.covered + other.covered,
-        broken=broken,
-        untouched=one.untouched + other.untouched,
-        kept=one.kept + other.kept,
-        fresh=one.fresh + other.fresh,
-        delta=one.delta + other.delta,
-    )
-
-
 # --- results ------------------------------------------------------------------------------
 
 
 def rows_of(name: str, trails: dict[tuple[str, int], Trail]) -> Iterator[Row]:
     """The rows of one repository."""
     for (layout, budget), trail in trails.items():
-        where = f"{name}, {budget:,} tokens, {layout}"
+        where = f"{name}, {budget:,} tokens"
         if trail.retained:
             note = f"goal {GOAL_MEDIAN} and {GOAL_TENTH}; {len(trail.retained)} changes"
-            yield Row(f"{where}: prefix retained, median", median(trail.retained), "", note=note)
-            yield Row(f"{where}: prefix retained, p10", tenth(trail.retained), "")
-        if layout == "stable" and trail.covered:
-            what = f"{name}, {budget:,} tokens, by deltas: still read from cache"
-            yield Row(f"{what}, median", median(trail.covered), "")
-            yield Row(f"{what}, p10", tenth(trail.covered), "")
-        yield Row(f"{where}: identical packs", trail.same / max(1, trail.steps), "")
+            yield from _shares(f"{where}, {layout}: prefix retained", trail.retained, note)
+        if trail.bound:
+            yield from _shares(f"{where}, best order in hindsight: prefix retained", trail.bound)
+        if trail.bound and trail.followed:
+            yield from _shares(f"{where}, followed by deltas: prefix retained", trail.followed)
+        yield Row(f"{where}, {layout}: identical packs", trail.same / max(1, trail.steps), "")
         if layout == "stable" and trail.untouched:
             yield Row(
-                f"{where}: identical where no file of it was touched",
+                f"{where}, {layout}: identical where no file of it was touched",
                 trail.kept / trail.untouched,
                 "",
                 note=f"{trail.untouched} commits",
             )
+        if layout == "stable" and trail.grown:
+            yield Row(
+                f"{where}, followed by deltas: context at the end of a session, median",
+                median(trail.grown),
+                "packs",
+                note=f"{max(trail.grown):.2f} at most",
+            )
     yield from _costs(name, trails)
 
 
+def _shares(what: str, values: Sequence[float], note: str = "") -> Iterator[Row]:
+    yield Row(f"{what}, median", median(values), "", note=note)
+    yield Row(f"{what}, p10", tenth(values), "")
+
+
 def _costs(name: str, trails: dict[tuple[str, int], Trail]) -> Iterator[Row]:
-    for budget in BUDGETS:
+    for budget, talk in product(BUDGETS, TALKS):
         stable, prefer = trails["stable", budget], trails["prefer", budget]
-        where = f"{name}, {budget:,} tokens, {SESSION} commits a session, {PROMPTS} prompts each"
-        steps = max(1, stable.steps) / 1_000
-        base = stable.fresh / steps
-        ways = (("fresh packs", stable.fresh), ("prefer", prefer.fresh), ("deltas", stable.delta))
-        for way, dollars in ways:
-            value = dollars / steps
-            yield Row(
-                f"{where}: {way}",
-                value,
-                "$",
-                "fresh packs" if way != "fresh packs" else "",
-                value / base if way != "fresh packs" and base else None,
-                note=f"a thousand commits, {DEFAULT_MODEL}",
-            )
+        bill = stable.bills[talk]
+        said = f", {talk} tokens each" if talk else ""
+        where = f"{name}, {budget:,} tokens, {PROMPTS} prompts a commit{said}"
+        note = f"a thousand commits, {SESSION} a session, {DEFAULT_MODEL}"
+        cost = 1_000 / max(1, stable.steps)
+        yield Row(f"{where}: fresh packs", bill.fresh * cost, "$", note=note)
+        ways = (
+            ("prefer", prefer.bills[talk].fresh, ""),
+            ("deltas where cheaper", bill.cheaper, f"begun anew {bill.anew} times"),
+            ("deltas always", bill.always, ""),
+        )
+        for way, dollars, remark in ways:
+            ratio = dollars / bill.fresh if bill.fresh else None
+            yield Row(f"{where}: {way}", dollars * cost, "$", "fresh packs", ratio, note=remark)
 
 
 def benchmark() -> Iterator[Row]:

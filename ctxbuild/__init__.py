@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ctxbuild.model import Verdict as Verdict
     from ctxbuild.serve.library import Project as Project
     from ctxbuild.serve.library import load as load
+    from ctxbuild.serve.loops import assemble as assemble
+    from ctxbuild.serve.loops import compact as compact
+    from ctxbuild.serve.loops import remember as remember
     from ctxbuild.serve.messages import messages as messages
 
 __version__ = "0.1.0"
@@ -33,8 +36,11 @@ __all__ = [
     "Reason",
     "Verdict",
     "__version__",
+    "assemble",
+    "compact",
     "load",
     "messages",
+    "remember",
 ]
 
 _HOMES = {
@@ -45,6 +51,9 @@ _HOMES = {
     "Project": "ctxbuild.serve.library",
     "Reason": "ctxbuild.model",
     "Verdict": "ctxbuild.model",
+    "assemble": "ctxbuild.serve.loops",
+    "compact": "ctxbuild.serve.loops",
+    "remember": "ctxbuild.serve.loops",
     "load": "ctxbuild.serve.library",
     "messages": "ctxbuild.serve.messages",
 }

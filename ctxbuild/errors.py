@@ -10,6 +10,7 @@ CtxbuildError                     base: a message (what, where) and a hint (what
 │   └── SourceChanged             it changed while it was being read: scan again
 ├── RevisionError                 a revision, or what belongs to it, is not in the repository
 ├── StoreError                    the cache cannot be used, or an output cannot be written
+├── ModelError                    a model cannot be asked, or its answer cannot be used
 └── CheckFailed                   a check said no: exit code 1
 """
 
@@ -77,6 +78,10 @@ class RevisionError(CtxbuildError):
 
 class StoreError(CtxbuildError):
     """The cache or an output cannot be written or read."""
+
+
+class ModelError(CtxbuildError):
+    """A model's endpoint is missing, cannot be reached, refuses, or answers in no usable form."""
 
 
 class CheckFailed(CtxbuildError):

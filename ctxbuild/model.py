@@ -8,7 +8,7 @@ UTF-8 text, end excluded.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 # --- facts: what one file's bytes say -------------------------------------------------
 
@@ -220,12 +220,18 @@ class Rung:
         docstring: how much of the docstring a symbol's skeleton shows.
         phase: rungs of a lower phase are bought first, see `pack/fit.py`.
         worth: what the unit in this form is worth within its phase, beside others.
+        text: the text where the layer supplies it; None where it is made from the
+            candidate's path and symbol.
+        hollow: of a class with such a text: the text where no member of it is shown; None
+            for the same.
     """
 
     form: FormName
     docstring: DocstringPart = ""
     phase: int = 0
     worth: float = 1.0
+    text: str | None = None
+    hollow: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +251,8 @@ class Candidate:
         only_with: units of which one must be shown, or this one is not: what names it;
             () where nothing is needed.
         note: what must be said above it, a mark like "[BY-NAME]", or "".
+        language: what its fence says; None for the language of its path.
+        lines: first and last line, where the symbol does not say them.
     """
 
     unit: str
@@ -262,11 +270,51 @@ class Candidate:
     references: tuple[int, ...] = ()
     only_with: tuple[str, ...] = ()
     note: str = ""
+    language: str | None = None
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A unit that a layer itself left out.
+
+    Attributes:
+        why: in a word: "below-threshold", "near-duplicate", "cap", "overruled", ...
+        detail: a number or unit that belongs to it.
+    """
+
+    unit: str
+    why: str
+    score: float = 0.0
+    reasons: tuple[Reason, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a layer proposes for a pack.
+
+    Attributes:
+        refused: what it considered and left out.
+        record: plain data about its decisions, for the plan; None where there is none.
+        most: tokens that it may have in the pack whatever the budget is; None for no such bound.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    open_names: tuple[OpenName, ...] = ()
+    warnings: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    record: dict[str, Any] | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A unit in one form, as it stands in a pack. Its tokens are those it adds."""
+    """A unit in one form, as it stands in a pack. Its tokens are those it adds.
+
+    Attributes:
+        lines: first and last line, where the symbol does not say them.
+    """
 
     unit: str
     path: str
@@ -280,6 +328,7 @@ class Block:
     digest: str
     score: float
     reasons: tuple[Reason, ...]
+    lines: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +342,8 @@ class Verdict:
         costs: (form, tokens) of every rung, cheapest first.
         why: why it is trimmed or dropped: "budget", "layer-budget", "section-share",
             "no-member" (a class header with nothing below it), "not-named" (nothing
-            that is shown names it).
+            that is shown names it), or the word of a layer's `Refusal`.
+        detail: a number or unit that belongs to `why`.
     """
 
     unit: str
@@ -305,6 +355,7 @@ class Verdict:
     score: float
     reasons: tuple[Reason, ...]
     why: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,9 +381,59 @@ class OpenName:
         return f"{self.name} [{mark}]"
 
 
+RotKind = Literal["OVERSIZED", "NOISE", "DUPLICATION", "DOMINATION", "STALE", "CONFLICTING"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rot:
+    """A sign that the evidence of a pack has gone bad, see `pack/rot.py`.
+
+    Attributes:
+        message: one line for people, without the kind.
+        units: the evidence it is about; () where it is about the whole pack.
+        value: what was measured.
+        limit: the threshold that it is beyond.
+    """
+
+    kind: RotKind
+    message: str
+    units: tuple[str, ...] = ()
+    value: float = 0.0
+    limit: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What one layer had of the budget, and where it stands.
+
+    Attributes:
+        position: "prefix", "middle", "suffix", or "" for where it is declared.
+        priority: from high to low layers are filled, and take what others left unused.
+        budget: its slice in tokens; None for whatever there is.
+        tokens: tokens of its blocks, headers included, as they were priced.
+        pinned: how many of its blocks are pinned.
+    """
+
+    layer: str
+    position: str
+    priority: int
+    budget: int | None
+    tokens: int
+    pinned: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The verdict on every candidate of a target, and what stays open."""
+    """The verdict on every candidate of a target, and what stays open.
+
+    Attributes:
+        records: (layer, JSON text) of what layers say about their decisions.
+        schedule: a slice per layer in the order in which they are read, where the target
+            has priorities, positions or the like.
+    """
 
     target: str
     budget: int
@@ -341,6 +442,8 @@ class Plan:
     verdicts: tuple[Verdict, ...]
     open_names: tuple[OpenName, ...] = ()
     warnings: tuple[str, ...] = ()
+    records: tuple[tuple[str, str], ...] = ()
+    schedule: tuple[Slice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +455,7 @@ class Pack:
         digest: `sha256:` of that text.
         tokens: exact count of that text.
         full_tokens: tokens of the full text of every file that a block comes from.
+        rot: signs that its evidence has gone bad; also among the warnings.
     """
 
     target: str
@@ -365,3 +469,4 @@ class Pack:
     open_names: tuple[OpenName, ...] = ()
     warnings: tuple[str, ...] = ()
     full_tokens: int = 0
+    rot: tuple[Rot, ...] = ()

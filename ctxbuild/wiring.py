@@ -17,9 +17,11 @@ from ctxbuild.engine.executor import Fanout
 from ctxbuild.facts import language_of
 from ctxbuild.pack.pipeline import Pipeline
 from ctxbuild.pack.questions import Questions
+from ctxbuild.source import outside
 from ctxbuild.source import scan as scanning
 from ctxbuild.source.previous import previous
 from ctxbuild.source.scan import Changes
+from ctxbuild.stores.answers import FileAnswers
 from ctxbuild.stores.counts import RememberedCounts
 from ctxbuild.stores.disk import ValueStore
 from ctxbuild.stores.versions import code_of
@@ -60,11 +62,23 @@ class Workspace:
         self.ctxfile = ctxfile
         self.cache = cache
         self.connection = seen.connection
+        self._outside: dict[str, bytes] = {}
         self.snapshot = seen.snapshot
         self.fanout = Fanout(workers)
         self.values = ValueStore(cache / "values", warn, writable=persistent)
         tokenizer = ctxfile.project.tokenizer
-        questions = Questions(self.snapshot, seen.versions, language_of, tokenizer)
+        root = ctxfile.root
+        questions = Questions(
+            self.snapshot,
+            seen.versions,
+            language_of,
+            tokenizer,
+            self._outside_state,
+            partial(outside.read_file, root),
+            partial(outside.read_objects, root),
+            partial(outside.open_file, root),
+        )
+        questions.answers = FileAnswers(cache / "models") if persistent else None
         targets = {target.name: target for target in ctxfile.targets}
         self.pipeline = Pipeline(
             questions,
@@ -72,7 +86,7 @@ class Workspace:
             tokenizer,
             seen.versions,
             self._counter,
-            partial(previous, ctxfile.root),
+            partial(previous, root),
         )
         self.database = Database(
             self.connection,
@@ -134,13 +148,30 @@ class Workspace:
         targets = self.ctxfile.targets
         touched += [(self.pipeline.config, target.name) for target in targets]
         touched += [(self.pipeline.previous, target.name) for target in targets if target.prefer]
+        recorded = self.database.recorded
+        touched += [(questions.outside, key) for key in recorded(questions.outside)]
         if moved:
             for source in questions.membership:
-                touched += [(source, key) for key in self.database.recorded(source)]
+                touched += [(source, key) for key in recorded(source)]
         if any(changes):
             self.begin()
         self.database.apply(touched, moved=bool(moved))
         self._untold = Changes()
+
+    @property
+    def rests_outside(self) -> bool:
+        """Whether some target depends on more than the sources."""
+        return bool(self._outside)
+
+    def moved_outside(self) -> tuple[str, ...]:
+        """What is no source and is not as the engine saw it last, by name, sorted."""
+        root = self.ctxfile.root
+        moved = (key for key, seen in self._outside.items() if outside.state(root, key) != seen)
+        return tuple(sorted(outside.name_of(key) for key in moved))
+
+    def _outside_state(self, key: str) -> bytes:
+        self._outside[key] = value = outside.state(self.ctxfile.root, key)
+        return value
 
     @property
     def is_told(self) -> bool:

@@ -88,6 +88,8 @@ def _home_of_its_own(tmp_path_factory):
             patch.setenv(f"GIT_{role}_EMAIL", "tester@example.invalid")
         for name in ("NO_COLOR", "FORCE_COLOR", "CTXBUILD_CACHE", "PYTHONHASHSEED"):
             patch.delenv(name, raising=False)
+        for name in [n for n in os.environ if n.startswith(("CTXBUILD_MODEL_", "OPENAI_"))]:
+            patch.delenv(name)
         yield home
 
 
@@ -105,6 +107,18 @@ def _no_network_and_no_default_cache(request, monkeypatch):
         yield
     finally:
         GUARD.active = False
+
+
+@pytest.fixture
+def chat_server(monkeypatch):
+    """A model's endpoint on this machine, named in the environment; replies are scripted."""
+    from tests.chatserver import ChatServer
+
+    server = ChatServer()
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    yield server
+    server.close()
 
 
 # tiktoken names a cached vocabulary by the SHA-1 of the address it would fetch it from.

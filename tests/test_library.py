@@ -43,8 +43,11 @@ def test_it_exports_exactly_what_it_lists():
         "Reason",
         "Verdict",
         "__version__",
+        "assemble",
+        "compact",
         "load",
         "messages",
+        "remember",
     }
     assert set(ctxbuild.__all__) == typed
     public = {name for name in vars(ctxbuild) if not name.startswith("_")}

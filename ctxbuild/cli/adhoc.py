@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Literal
 
 from ctxbuild.errors import UsageError
 from ctxbuild.source import ctxfile as ctxfiles
 from ctxbuild.source.defaults import DEFAULT_BUDGET
 from ctxbuild.source.schema import MAX_TOKENS
+
+QUESTION_BUDGET = 4_000
+"""Tokens of the answer to a question, unless it is said."""
 
 
 def adhoc(
@@ -37,6 +41,42 @@ def adhoc(
     target = ctxfiles.Target(_name(patterns, taken), (layer,), budget or DEFAULT_BUDGET)
     project = base.project if base else ctxfiles.Project()
     return ctxfiles.Ctxfile("", root, project, (target,))
+
+
+def asking(
+    directory: str,
+    question: str,
+    budget: int | None,
+    base: ctxfiles.Ctxfile | None = None,
+    headers: Literal["lean", "full"] = "lean",
+) -> ctxfiles.Ctxfile:
+    """One target that answers a question.
+
+    Args:
+        directory: where the repository is, if there is no ctxfile.
+        question: in words.
+        budget: most tokens; None for the default of questions.
+        base: the ctxfile whose root and [project] hold, if there is one.
+        headers: how much a block's header says.
+
+    Raises:
+        UsageError: the budget is none.
+    """
+    from ctxbuild.source.asking import question_target
+
+    if budget is not None and not 1 <= budget <= MAX_TOKENS:
+        raise UsageError(f"--budget {budget}: must be a positive number of tokens")
+    base = base or without_ctxfile(directory)
+    name = "answer"
+    while name in {target.name.lower() for target in base.targets}:
+        name += "-to-question"
+    target = question_target(name, question, budget or QUESTION_BUDGET, headers=headers)
+    return base._replace(targets=(target,))
+
+
+def without_ctxfile(directory: str) -> ctxfiles.Ctxfile:
+    """A ctxfile without targets for the repository that a directory lies in."""
+    return ctxfiles.Ctxfile("", _top(directory), ctxfiles.Project(), ())
 
 
 def looks_like_path(directory: str, name: str) -> bool:

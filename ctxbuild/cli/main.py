@@ -21,12 +21,21 @@ COMMANDS = {
     "init": "write a commented ctxfile for this repository",
     "build": "bring targets up to date",
     "watch": "keep targets fresh while files change",
+    "ask": "print a pack that answers a question",
     "show": "print a pack, its plan or its blocks",
     "diff": "what differs between two packs, block by block",
     "delta": "an appendix that turns a pack that was read into the present one",
+    "trace": "where each item of a packet comes from, and how it was found",
+    "lint": "whether an output breaks a rule of a packet",
     "why": "why a unit is in a pack, or why not, and at which cost",
     "explain": "why a target was rebuilt, or what a build would run",
     "graph": "who imports whom, as JSON, DOT or Mermaid",
+    "check": "whether the packs' evidence is sound, and 1 where a target forbids what it is not",
+    "eval": "measure packs against questions with gold, beside plainer retrieval",
+    "note": "add a finding to the notes file that outlives a session",
+    "log": "what was built, with metrics, plans and how it went with them",
+    "replay": "plan a logged build again, as it was or with one layer or variable changed",
+    "recall": "print the original behind a hash in a compacted session",
     "bundle": "write packs, plans and what they rest on as one archive, or check one",
     "mcp": "serve packs to agents over the Model Context Protocol",
     "cache": "look at the cache, make it smaller, check it, carry it elsewhere",
@@ -80,6 +89,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         from ctxbuild.serve import client
 
         code = client.ask(name, rest)
+        if code is not None:
+            return code
+    if name == "show":
+        from ctxbuild.serve import glance
+
+        code = glance.show(rest)
         if code is not None:
             return code
     module = module_of(name)

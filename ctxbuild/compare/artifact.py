@@ -56,6 +56,7 @@ class Head:
     reserve: int
     tokens: int
     warnings: tuple[str, ...] = ()
+    questions: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ def from_data(raw: dict[str, Any]) -> Artifact:
         reserve=int(raw["reserve"]),
         tokens=int(raw["tokens"]),
         warnings=tuple(map(str, raw.get("warnings", ()))),
+        questions=tuple((str(k), str(v)) for k, v in raw.get("questions", {}).items()),
     )
     return Artifact(head, blocks)
 
@@ -193,4 +195,5 @@ def _block(shown: Shown) -> Block:
         reasons=tuple(
             Reason(cause.kind, cause.unit, None, cause.detail) for cause in shown.reasons
         ),
+        lines=None if shown.unit == shown.path else shown.lines,
     )

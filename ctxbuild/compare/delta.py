@@ -28,8 +28,11 @@ from ctxbuild.source.paths import shown as readable
 
 SCHEMA = "ctxbuild.delta/1"
 
-_PATCH_SHARE = 0.5
+_PATCH_SHARE = 0.8
 """A patch is given instead of a text if it is shorter than this share of it."""
+
+_CONTEXT = (1, 3, 9)
+"""Lines around a change, the fewest with which each place is found by its lines alone."""
 
 _INTRODUCTION = (
     "\nSince you read this context, its sources have changed. Where this update and what you "
@@ -108,9 +111,11 @@ def delta_from(raw: Mapping[str, Any]) -> Delta:
     if raw.get("schema") != SCHEMA:
         raise UsageError(f"is not a delta: its schema is {raw.get('schema')!r}, not {SCHEMA!r}")
     try:
+        said = ("warnings", "questions")
         head = Head(
-            **{name: raw[name] for name in Head.__slots__ if name != "warnings"},
+            **{name: raw[name] for name in Head.__slots__ if name not in said},
             warnings=tuple(raw["warnings"]),
+            questions=tuple((layer, question) for layer, question in raw.get("questions", ())),
         )
         order = tuple(e["keep"] if "keep" in e else shown_from(e) for e in raw["blocks"])
         return Delta(raw["since"], head, order)
@@ -209,6 +214,24 @@ def _patch(before: Shown | None, after: Shown) -> str:
     old, new = before.text.split("\n"), after.text.split("\n")
     if old.pop() or new.pop():
         return ""
-    hunks = [*unified_diff(old, new, lineterm="")][2:]
-    patch = "".join(f"{line}\n" for line in hunks)
-    return patch if len(patch) < _PATCH_SHARE * len(after.text) else ""
+    for context in _CONTEXT:
+        hunks = [*unified_diff(old, new, n=context, lineterm="")][2:]
+        patch = "".join(f"{line}\n" for line in hunks)
+        if len(patch) >= _PATCH_SHARE * len(after.text):
+            return ""
+        if _is_unambiguous(hunks, old):
+            return patch
+    return ""
+
+
+def _is_unambiguous(hunks: Iterable[str], old: list[str]) -> bool:
+    """Whether the lines that each hunk expects stand at one place only.
+
+    Who reads a text does not count its lines, so that the numbers of a hunk say little.
+    """
+    text = "".join(f"\n{line}" for line in old) + "\n"
+    for opens, hunk in groupby(hunks, key=lambda line: line.startswith("@@")):
+        expected = "" if opens else "".join(f"\n{line[1:]}" for line in hunk if line[0] != "+")
+        if expected and text.find(f"{expected}\n") != text.rfind(f"{expected}\n"):
+            return False
+    return True

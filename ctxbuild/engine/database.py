@@ -39,6 +39,7 @@ from ctxbuild.engine.executor import Fanout
 from ctxbuild.engine.query import (
     ABSENT,
     AnyQuery,
+    Collection,
     ContentQuery,
     Facet,
     Index,
@@ -50,6 +51,7 @@ from ctxbuild.engine.query import (
 from ctxbuild.engine.rows import Cell, Rows, code_number
 
 T = TypeVar("T")
+Gathered = Index | Collection
 Parts = dict[str, bytes]
 
 _FLUSH_BYTES = 8_000_000
@@ -91,11 +93,23 @@ class Context:
             return held[1]  # type: ignore[no-any-return]  # stored for this facet
         return database.value_of(cell, facet)
 
+    def part(self, query: AnyQuery, name: str, key: str) -> bytes:
+        """A part of a query's result as it is stored, b"" if it has none."""
+        cell = self._database.fresh_cell(query, key, name)
+        self.edges[cell.id, name] = cell.facets.get(name, ABSENT)
+        return self._database.parts_of(cell, query).get(name, b"")
+
     def postings(self, index: Index, term: str) -> tuple[tuple[str, str], ...]:
         """(key, item) of each place that mentions a term, sorted."""
         cell = self._database.fresh_term(index, term)
         self.edges[cell.id, ""] = cell.facets[""]
         return self._database.held_postings(cell, index)
+
+    def collected(self, collection: Collection) -> sqlite3.Connection:
+        """The connection to a collection's tables, brought up to date; for reading only."""
+        cell = self._database.fresh_term(collection, "")
+        self.edges[cell.id, ""] = cell.facets[""]
+        return self._database.connection
 
 
 class Database:
@@ -114,7 +128,7 @@ class Database:
         self,
         connection: sqlite3.Connection,
         values: Values,
-        declared: Iterable[Input | Query | ContentQuery | Index],
+        declared: Iterable[Input | Query | ContentQuery | Gathered],
         code: str = "",
         fanout: Fanout | None = None,
         on_event: Callable[[Event], None] | None = None,
@@ -122,7 +136,7 @@ class Database:
         self._rows = Rows(connection)
         self._values = values
         self._by_name = {source.name: source for source in declared}
-        self._indexes = [s for s in self._by_name.values() if isinstance(s, Index)]
+        self._indexes = [s for s in self._by_name.values() if isinstance(s, Gathered)]
         self._fanout = fanout or Fanout(1)
         self._on_event = on_event or _unheard
         self._cells: dict[tuple[str, str], Cell] = {}
@@ -185,6 +199,11 @@ class Database:
                 self._next_revision()
             for cell, facets in changed:
                 self._publish(cell, facets)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection to the state, for the tables of collections."""
+        return self._rows.connection
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
@@ -386,7 +405,7 @@ class Database:
             cell = self._rows.cell_by_id(identity)
             self._keep(cell)
         source = self._by_name[cell.query]
-        if isinstance(source, Index):
+        if isinstance(source, Gathered):
             return self.fresh_term(source, cell.key)
         return self.fresh_cell(source, cell.key, facet)
 
@@ -521,11 +540,12 @@ class Database:
         held = self.decoded.get((cell.id, facet.name))
         if held is not None and held[0] == cell.value:
             return held[1]  # type: ignore[no-any-return]  # stored below for this facet
-        value = facet.decode(self._parts_of(cell, facet.source))
+        value = facet.decode(self.parts_of(cell, facet.source))
         self.decoded[cell.id, facet.name] = (cell.value, value)
         return value
 
-    def _parts_of(self, cell: Cell, query: AnyQuery) -> Parts:
+    def parts_of(self, cell: Cell, query: AnyQuery) -> Parts:
+        """All parts of a node's result as they are stored, by name."""
         assert cell.value is not None
         parts = self._parts.get(cell.value)
         if parts is None:
@@ -561,8 +581,8 @@ class Database:
 
     # --- indexes ----------------------------------------------------------------------
 
-    def fresh_term(self, index: Index, term: str) -> Cell:
-        """The cell of an index's term, after the index is brought up to date."""
+    def fresh_term(self, index: Gathered, term: str) -> Cell:
+        """The cell of an index's term ("" for a collection), after it is brought up to date."""
         if index.name not in self._asked:
             self._asked.add(index.name)
             self._rows.set_number(f"asked:{index.name}", 1)
@@ -587,21 +607,30 @@ class Database:
             self._postings[cell.id] = held
         return held[1]
 
-    def _posting_digest(self, index: Index, term: str) -> bytes:
+    def _posting_digest(self, index: Gathered, term: str) -> bytes:
+        if isinstance(index, Collection):
+            return b"%d" % self._rows.number(f"changes:{index.name}")
         rows = self._rows.postings(index.name, term)
         return digest("\0".join(f"{key}\0{item}" for key, item in rows).encode())
 
     def _contribute(
-        self, index: Index, cell: Cell, parts: Mapping[str, bytes], *, fresh: bool
+        self, index: Gathered, cell: Cell, parts: Mapping[str, bytes], *, fresh: bool
     ) -> None:
         """Gives an index what one node contributes to it."""
         part = parts.get(index.facet)
+        if isinstance(index, Collection):
+            self._rows.begin()
+            if index.keep(self.connection, cell.id, cell.key, part):
+                changes = f"changes:{index.name}"
+                self._rows.set_number(changes, self._rows.number(changes) + 1)
+                self._invalidate_terms(index, ("",))
+            return
         pairs = set(index.terms(part)) if part is not None else set()
         self._invalidate_terms(
             index, self._rows.replace_postings(index.name, cell.id, pairs, fresh=fresh)
         )
 
-    def _invalidate_terms(self, index: Index, terms: Iterable[str]) -> None:
+    def _invalidate_terms(self, index: Gathered, terms: Iterable[str]) -> None:
         if index.name not in self._asked:
             return
         for term in sorted(terms):
@@ -611,7 +640,7 @@ class Database:
                 if now != cell.facets[""]:
                     self._publish(cell, [("", now)])
 
-    def _bring_up(self, index: Index) -> None:
+    def _bring_up(self, index: Gathered) -> None:
         """Computes every key of an index that is stale and drops those that are gone."""
         if self._settled.get(index.name) == self.revision:
             return
@@ -639,15 +668,15 @@ class Database:
             self._gather(index, set(given).difference(todo))
             self._rows.set_number(whole, 1)
 
-    def _gather(self, index: Index, keys: Iterable[str]) -> None:
+    def _gather(self, index: Gathered, keys: Iterable[str]) -> None:
         """On the first question to an index: what the nodes that are right contribute."""
         for key in sorted(keys):
             cell = self._load(index.source.name, key)
             if cell is not None:
-                self._contribute(index, cell, self._parts_of(cell, index.source), fresh=False)
+                self._contribute(index, cell, self.parts_of(cell, index.source), fresh=False)
                 self._parts.pop(cell.value or b"", None)
 
-    def _stale_since(self, index: Index, given: Iterable[str]) -> list[str] | None:
+    def _stale_since(self, index: Gathered, given: Iterable[str]) -> list[str] | None:
         """The stale keys of an index whose keys are those of last time; None if they are not.
 
         All were right then, so that only what was marked since has to be looked at.

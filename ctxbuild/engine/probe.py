@@ -7,6 +7,7 @@ none of what computing would need. What it says is what `Database` would say.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 
 from ctxbuild.engine.codec import short, unpack_facets
 from ctxbuild.engine.rows import code_number
@@ -40,6 +41,12 @@ def input_is(connection: sqlite3.Connection, name: str, key: str, value: bytes) 
         "SELECT facets FROM nodes WHERE query = ? AND key = ?", (name, key)
     ).fetchone()
     return row is not None and unpack_facets(row[0]).get("") == short(value)
+
+
+def inputs_are(connection: sqlite3.Connection, name: str, read: Callable[[str], bytes]) -> bool:
+    """Whether everything that was asked of an input still has the value that was seen then."""
+    rows = connection.execute("SELECT key, facets FROM nodes WHERE query = ?", (name,)).fetchall()
+    return all(unpack_facets(facets).get("") == short(read(key)) for key, facets in rows)
 
 
 def is_settled(connection: sqlite3.Connection) -> bool:

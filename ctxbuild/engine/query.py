@@ -1,4 +1,4 @@
-"""How to declare what the engine computes: inputs, queries, content queries, indexes, facets."""
+"""How to declare what the engine computes: inputs, queries, indexes, collections, facets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from ctxbuild.engine.database import Context
 
 T = TypeVar("T")
@@ -103,6 +105,28 @@ class Index(NamedTuple):
     source: ContentQuery
     facet: str
     terms: Callable[[bytes], Iterable[tuple[str, str]]]
+    keys: Callable[[], Iterable[str]]
+
+
+class Collection(NamedTuple):
+    """Tables of their own that hold something of every key of a query, kept up by difference.
+
+    A dependent depends on the whole of it: for answers that no list of terms
+    foresees, such as a search. It is verified again after each change, so that it
+    should be a query whose result often stays equal.
+
+    Attributes:
+        source: the query that is collected, `facet` the part that the tables hold.
+        keep: replaces what one node contributes: (connection, number of the node, its key,
+            the part or None). Says whether anything differs. It runs in the engine's
+            transaction.
+        keys: all keys of the query that belong to it now.
+    """
+
+    name: str
+    source: ContentQuery
+    facet: str
+    keep: Callable[[sqlite3.Connection, int, str, bytes | None], bool]
     keys: Callable[[], Iterable[str]]
 
 

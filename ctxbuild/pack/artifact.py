@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ctxbuild.model import Block, Lines, OpenName, Outline, Pack, Plan, Reason, Verdict
+from ctxbuild.model import Block, Lines, OpenName, Outline, Pack, Plan, Reason, Rot, Slice, Verdict
 
 PACK_SCHEMA = "ctxbuild.pack/1"
 PLAN_SCHEMA = "ctxbuild.plan/1"
@@ -14,8 +14,15 @@ LinesOf = Callable[[str], tuple[Outline, Lines]]
 """Path to its outline and where its symbols, imports and references stand."""
 
 
-def pack_json(pack: Pack, lines_of: LinesOf) -> bytes:
-    """The artifact: what the model reads, block by block, with provenance."""
+def pack_json(pack: Pack, lines_of: LinesOf, questions: Iterable[tuple[str, str]] = ()) -> bytes:
+    """The artifact: what the model reads, block by block, with provenance.
+
+    Args:
+        pack: the pack.
+        lines_of: where things stand.
+        questions: (layer, question) of what it answers.
+    """
+    questions = tuple(questions)
     places = _Places(lines_of)
     return _dump(
         {
@@ -28,6 +35,8 @@ def pack_json(pack: Pack, lines_of: LinesOf) -> bytes:
             "tokens": pack.tokens,
             "blocks": [_block(block, lines_of, places) for block in pack.blocks],
             "warnings": list(pack.warnings),
+            **({"rot": [rot_data(rot) for rot in pack.rot]} if pack.rot else {}),
+            **({"questions": dict(questions)} if questions else {}),
             "unresolved": [_open(name, lines_of) for name in pack.open_names],
         }
     )
@@ -45,8 +54,38 @@ def plan_json(plan: Plan, lines_of: LinesOf) -> bytes:
             "candidates": [_verdict(verdict, lines_of) for verdict in plan.verdicts],
             "warnings": list(plan.warnings),
             "unresolved": [_open(name, lines_of) for name in plan.open_names],
+            **({"layers": _records(plan)} if plan.records else {}),
+            **({"schedule": [_slice(each) for each in plan.schedule]} if plan.schedule else {}),
         }
     )
+
+
+def _records(plan: Plan) -> dict[str, Any]:
+    import orjson
+
+    return {layer: orjson.loads(text) for layer, text in plan.records}
+
+
+def _slice(each: Slice) -> dict[str, Any]:
+    return {
+        "layer": each.layer,
+        "position": each.position or None,
+        "priority": each.priority,
+        "budget": each.budget,
+        "tokens": each.tokens,
+        "pinned": each.pinned,
+    }
+
+
+def rot_data(rot: Rot) -> dict[str, Any]:
+    """A sign of rot as plain data."""
+    return {
+        "kind": rot.kind,
+        "message": rot.message,
+        "units": list(rot.units),
+        "value": rot.value,
+        "limit": rot.limit,
+    }
 
 
 def place(lines_of: LinesOf, path: str, symbol: str) -> list[int] | None:
@@ -104,7 +143,9 @@ def _block(block: Block, lines_of: LinesOf, places: _Places) -> dict[str, Any]:
         "path": block.path,
         "symbol": block.symbol or None,
         "lines": (
-            places[block.path].get(block.symbol)
+            list(block.lines)
+            if block.lines
+            else places[block.path].get(block.symbol)
             if block.symbol
             else place(lines_of, block.path, "")
         ),
@@ -129,6 +170,7 @@ def _verdict(verdict: Verdict, lines_of: LinesOf) -> dict[str, Any]:
         "costs": [{"form": form, "tokens": tokens} for form, tokens in verdict.costs],
         "score": verdict.score,
         "why": verdict.why or None,
+        **({"detail": verdict.detail} if verdict.detail else {}),
         "reasons": _reasons(verdict.reasons, lines_of),
     }
 

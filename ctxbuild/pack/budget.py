@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ctxbuild.errors import BudgetError
 from ctxbuild.model import Block, Candidate, Rung, Verdict
@@ -19,8 +19,12 @@ _MAX_ROUNDS = 8
 _ROOM_FOR_HEADERS = 50
 """The part of the budget (one token in so many) that keeping places may spend on headers."""
 
-_SHARES = {"indirect": 0.15}
-"""Far files are worth little each and there are many: what they may take at most."""
+_SHARES = {"indirect": 0.15, "changes": 0.3}
+"""Far files are worth little each and there are many, and so are lines on files that changed:
+what they may take at most."""
+
+_APART = frozenset({"open", "hunks", "changes", "restated"})
+"""Sections that say of a file what its full text does not."""
 
 _END = "```\n"
 """The end of most blocks."""
@@ -34,11 +38,15 @@ class Limits:
         budget: tokens of the whole context.
         reserve: tokens of it that are kept free for the answer.
         layers: tokens per layer that has a budget of its own.
+        order: the layers in the order in which they are filled; () for that of the style.
+        flowing: layers that take what all others leave unused, in that order.
     """
 
     budget: int
     reserve: int
     layers: Mapping[str, int]
+    order: tuple[str, ...] = ()
+    flowing: frozenset[str] = frozenset()
 
     @property
     def available(self) -> int:
@@ -66,11 +74,18 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What fits: blocks in order, a verdict per candidate, the exact tokens of the text."""
+    """What fits: blocks in order, a verdict per candidate, the exact tokens of the text.
+
+    Attributes:
+        spent: (layer, tokens) as they were priced, in the order in which layers were filled.
+        offers: what there was to choose from.
+    """
 
     blocks: tuple[Block, ...]
     verdicts: tuple[Verdict, ...]
     tokens: int
+    spent: tuple[tuple[str, int], ...] = ()
+    offers: tuple[Offer, ...] = ()
 
 
 def fit(
@@ -92,15 +107,14 @@ def fit(
         # Chosen without a look at the places kept: so a pack that prefers itself settles.
         with suppress(BudgetError):
             room = limits.available // _ROOM_FOR_HEADERS
-            return _fit(offers, repeats, headers, texts, count, limits, style, room)
-    return _fit(offers, repeats, headers, texts, count, limits, style, 0)
+            return _fit(offers, repeats, headers, count, limits, style, room)
+    return _fit(offers, repeats, headers, count, limits, style, 0)
 
 
 def _fit(
     offers: Sequence[Offer],
     repeats: Sequence[Candidate],
     headers: Headers,
-    texts: Texts,
     count: Counter,
     limits: Limits,
     style: Style,
@@ -108,8 +122,8 @@ def _fit(
 ) -> Fitted:
     excess = 0
     for attempt in range(_MAX_ROUNDS + 1):
-        choices = _fill(offers, headers, limits, style, slack, count)
-        blocks = _blocks(offers, choices, texts, count, style)
+        choices, spent = _fill(offers, headers, limits, style, slack, count)
+        blocks = _blocks(offers, choices, count, style)
         counts = _counts(blocks, count, style)
         if max(counts) <= limits.available:
             kept = keep_places(blocks, style.before or ())
@@ -118,7 +132,9 @@ def _fit(
             whole = _shown_whole(offers, choices)
             verdicts = [_verdict(each, choices, whole, limits) for each in offers]
             verdicts += [_repeated(each) for each in repeats]
-            return Fitted(tuple(blocks), tuple(verdicts), counts[0])
+            return Fitted(
+                tuple(blocks), tuple(verdicts), counts[0], tuple(spent.items()), tuple(offers)
+            )
         excess = max(counts) - limits.available
         # The last attempt holds nothing but what is pinned.
         slack += limits.available if attempt + 1 == _MAX_ROUNDS else max(excess, slack // 3)
@@ -155,22 +171,49 @@ def _offers(candidates: Sequence[Candidate], texts: Texts, count: Counter) -> li
         for c in candidates
     ]
     counted = iter(count([text for each in written for text in each]))
-    return [
+    offers = [
         offer(candidate, each, [next(counted) for _ in each])
         for candidate, each in zip(candidates, written, strict=True)
     ]
+    return [
+        _with_hollow(each, texts) if each.candidate.unit in parents else each for each in offers
+    ]
+
+
+def _with_hollow(each: Offer, texts: Texts) -> Offer:
+    """What stands there if nothing below a class is shown; it may turn out so."""
+    if not each.candidate.symbol:
+        return each
+    hollow = tuple(
+        (rung, text_of(texts, each.candidate, rung, hollow=True))
+        for rung in each.ladder
+        if rung.form == "skeleton"
+    )
+    return replace(each, hollow=hollow)
+
+
+def _language(candidate: Candidate, style: Style) -> str:
+    if candidate.language is not None:
+        return candidate.language
+    return style.languages.get(candidate.path, "")
 
 
 def _header_texts(candidate: Candidate, rung: Rung, style: Style) -> dict[str, str]:
     """Header id to what stands above (and below) a candidate in a form."""
     layer, section, path = candidate.layer, candidate.section, candidate.path
-    language = style.languages.get(path, "")
+    language = _language(candidate, style)
     before, after = render.wrap(language, "")
     if style.headers == "full":
-        numbered = f"\n## 999. {path} :: {candidate.symbol} [imported-by, score: 0.9999]\n\n"
+        lines = " (lines {}-{})".format(*candidate.lines) if candidate.lines else ""
+        numbered = f"\n## 999. {path} :: {candidate.symbol}{lines} [imported-by, score: 0.9999]\n\n"
         return {f"block:{candidate.unit}": numbered + before + after}
     if rung.form in render.LINE_FORMS:
         return {f"list:{layer}:{section}": render.list_header(section)}
+    if section in render.SECTIONS_AS_PROSE:
+        above = {f"prose:{layer}:{section}": render.parts_header(section)}
+        if header := render.source_header(section, candidate.symbol):
+            above[f"source:{layer}:{section}:{path}:{candidate.symbol}"] = header
+        return above
     if candidate.symbol:
         return {
             f"parts:{layer}:{section}:{language}": render.parts_header(section) + before + after,
@@ -202,27 +245,61 @@ def _fill(
     style: Style,
     slack: int,
     count: Counter,
-) -> dict[str, int]:
-    """Fills layer by layer; what one leaves over, later ones may use."""
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Rungs per unit and tokens per layer: filled layer by layer, twice where budgets flow.
+
+    First every layer gets its slice. Then those that may are filled again, each with what
+    all others leave unused: so a slice is never taken from who needs it.
+    """
     left = limits.available - count([render.title(style.target)])[0]
-    by_layer = {name: [o for o in offers if o.candidate.layer == name] for name in style.layers}
+    by_layer: dict[str, list[Offer]] = {name: [] for name in limits.order or style.layers}
+    for each in offers:
+        by_layer[each.candidate.layer].append(each)
     pinned = {name: _pinned(each, headers) for name, each in by_layer.items()}
     owed = sum(pinned.values())
     if owed and owed > left:
         raise _too_much_pinned(offers, style, owed, left)
     left = max(left - slack, owed)
+    rungs, spent = _filled(by_layer, headers, limits, style, left, pinned, frozenset())
+    if limits.flowing and sum(spent.values()) < left:
+        claims = {name: max(spent[name], pinned[name]) for name in by_layer}
+        rungs, spent = _filled(by_layer, headers, limits, style, left, claims, limits.flowing)
+    return rungs, spent
+
+
+def _filled(
+    by_layer: Mapping[str, list[Offer]],
+    headers: Headers,
+    limits: Limits,
+    style: Style,
+    left: int,
+    claims: Mapping[str, int],
+    flowing: frozenset[str],
+) -> tuple[dict[str, int], dict[str, int]]:
+    """One pass over the layers, in their order.
+
+    Args:
+        left: tokens for all.
+        claims: per layer what those before it must leave for it.
+        flowing: layers that may take more than their slice.
+    """
+    offers = [each for offered in by_layer.values() for each in offered]
+    owed = sum(claims.values())
     rungs: dict[str, int] = {}
+    spent: dict[str, int] = {}
     for name, offered in by_layer.items():
         shown = _shown_whole(offers, rungs)
         each = [o for o in offered if o.candidate.pinned or not _is_part(o.candidate, shown)]
-        owed -= pinned[name]
-        limit = min(left - owed, limits.layers.get(name, left))
-        if pinned[name] > limit:
-            raise _too_much_pinned(each, style, pinned[name], limit)
+        owed -= claims[name]
+        slice_ = left if name in flowing else limits.layers.get(name, left)
+        limit = min(left - owed, slice_)
         choice = choose(each, headers, limit, _SHARES)
+        if choice.tokens > limit:  # no choice exceeds it but that of what is pinned
+            raise _too_much_pinned(each, style, choice.tokens, limit)
         rungs.update(choice.rungs)
+        spent[name] = choice.tokens
         left -= choice.tokens
-    return rungs
+    return rungs, spent
 
 
 def _shown_whole(offers: Sequence[Offer], rungs: Mapping[str, int]) -> set[str]:
@@ -238,7 +315,7 @@ def _shown_whole(offers: Sequence[Offer], rungs: Mapping[str, int]) -> set[str]:
 
 def _is_part(candidate: Candidate, shown: set[str]) -> bool:
     """Whether a candidate only says something of a file that is shown in full."""
-    return candidate.path in shown and candidate.section != "open"
+    return candidate.path in shown and candidate.section not in _APART
 
 
 def _pinned(offers: Sequence[Offer], headers: Headers) -> int:
@@ -259,7 +336,6 @@ def _too_much_pinned(offers: Sequence[Offer], style: Style, needs: int, left: in
 def _blocks(
     offers: Sequence[Offer],
     rungs: Mapping[str, int],
-    texts: Texts,
     count: Counter,
     style: Style,
 ) -> list[Block]:
@@ -269,9 +345,9 @@ def _blocks(
     kept = [(o, rungs[o.candidate.unit]) for o in offers if o.candidate.unit in rungs]
     hollow: dict[str, str] = {}
     for each, rung in kept:
-        candidate, form = each.candidate, each.ladder[rung].form
-        if candidate.unit not in shown_parents and form == "skeleton" and candidate.symbol:
-            hollow[candidate.unit] = text_of(texts, candidate, each.ladder[rung], hollow=True)
+        text = dict(each.hollow).get(each.ladder[rung])
+        if text is not None and each.candidate.unit not in shown_parents:
+            hollow[each.candidate.unit] = text
     counts = dict(zip(hollow, count(list(hollow.values())) if hollow else (), strict=True))
     chosen = []
     for each, rung in kept:
@@ -286,12 +362,13 @@ def _blocks(
                 form=each.ladder[rung].form,
                 layer=candidate.layer,
                 section=candidate.section,
-                language=style.languages.get(candidate.path, ""),
+                language=_language(candidate, style),
                 text=text,
                 tokens=tokens,
                 digest=sha256(text.encode()).hexdigest(),
                 score=candidate.score,
                 reasons=candidate.reasons,
+                lines=candidate.lines,
             )
         )
     order = {o.candidate.unit: o.candidate.order for o in offers}

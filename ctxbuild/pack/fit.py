@@ -13,6 +13,10 @@ in the order depends on what else was chosen.
 
 Headers are part of the price: a step that opens a file pays for its header, and
 a method pays for the class header above it, once.
+
+A first rung of a later phase than the second is a *stand-in*: a line that names what
+is left out, bought only for what has nothing else. A part of the budget is kept for
+such lines where they are needed.
 """
 
 from __future__ import annotations
@@ -26,6 +30,9 @@ from typing import NamedTuple
 from ctxbuild.model import Candidate, Rung
 from ctxbuild.select.phases import ON_DEMAND
 
+_FOR_NAMES = 0.15
+"""The part of the budget that is kept for naming what is left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -33,12 +40,14 @@ class Offer:
 
     Attributes:
         costs: tokens per rung, strictly increasing; dominated rungs are gone.
+        hollow: of a class: (rung, its text where no member of it is shown).
     """
 
     candidate: Candidate
     ladder: tuple[Rung, ...]
     texts: tuple[str, ...]
     costs: tuple[int, ...]
+    hollow: tuple[tuple[Rung, str], ...] = ()
 
 
 class Headers(NamedTuple):
@@ -83,6 +92,9 @@ def choose(
 ) -> Choice:
     """Buys rungs until nothing more fits.
 
+    Where something has to be left out without even being named, the choice is made
+    again with room for names.
+
     Args:
         offers: in layout order; pinned ones are taken first, in their best form.
         headers: what stands above them.
@@ -93,15 +105,38 @@ def choose(
         The rungs. With pinned offers the tokens may exceed `available`: the
         caller must then refuse.
     """
+    choice = _chosen(offers, headers, available, shares, 0)
+    nameless = [o for o in offers if _has_stand_in(o) and o.candidate.unit not in choice.rungs]
+    if nameless:
+        needed = sum(each.costs[0] for each in offers if _has_stand_in(each))
+        kept = min(int(_FOR_NAMES * available), needed)
+        choice = _chosen(offers, headers, available, shares, kept)
+    return choice
+
+
+def _has_stand_in(each: Offer) -> bool:
+    return len(each.ladder) > 1 and each.ladder[0].phase > each.ladder[1].phase
+
+
+def _chosen(
+    offers: Sequence[Offer],
+    headers: Headers,
+    available: int,
+    shares: Mapping[str, float],
+    kept: int,
+) -> Choice:
+    """Buys rungs; of what is available, some is kept until stand-ins are bought."""
     state = _State(offers, headers)
     for pinned in (o for o in offers if o.candidate.pinned):
         state.take(pinned, len(pinned.ladder) - 1)
     left = _limits(shares, available - state.tokens)
+    names = min((o.ladder[0].phase for o in offers if _has_stand_in(o)), default=0)
 
     def bought(step: _Step) -> bool:
         price = state.price(step.offer, step.rung)
         section = step.offer.candidate.section
-        if price > min(available - state.tokens, left.get(section, available)):
+        room = available - state.tokens - (kept if step.key[0] < names else 0)
+        if price > min(room, left.get(section, available)):
             return False
         if not state.is_called_for(step.offer):
             return False
@@ -140,6 +175,10 @@ def _steps(offers: Sequence[Offer]) -> list[_Step]:
     for place, each in enumerate(offers):
         phase, cost, worth = 0, 0, 0.0
         for rung, form in enumerate(each.ladder):
+            if rung == 0 and _has_stand_in(each):
+                gain = form.worth / max(1, each.costs[0])
+                steps.append(_Step((form.phase, -_grade(gain), 0, place), each, 0))
+                continue
             phase = max(phase, form.phase)
             if phase >= ON_DEMAND:
                 break

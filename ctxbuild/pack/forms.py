@@ -51,6 +51,10 @@ def text_of(texts: Texts, candidate: Candidate, rung: Rung, *, hollow: bool = Fa
     Args:
         hollow: the candidate is a class of which no member is shown below its header.
     """
+    if hollow and rung.hollow is not None:
+        return rung.hollow
+    if rung.text is not None:
+        return rung.text if rung.text.endswith("\n") or not rung.text else rung.text + "\n"
     if rung.form in ("summary", "name"):
         return line(texts, candidate, rung.form)
     if rung.form == "slice":

@@ -14,8 +14,26 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ctxbuild.model import Block
+from ctxbuild.pack.render import PACKET_TITLES, SECTIONS_AS_PROSE, SESSION_TITLES
 
-SECTIONS = ("", "used", "dependents", "tests", "around", "indirect", "open", "names")
+SECTIONS = (
+    *(
+        "",
+        "hydrated",
+        "hunks",
+        "changes",
+        "used",
+        "dependents",
+        "tests",
+        "around",
+        "indirect",
+        "open",
+        "names",
+    ),
+    *("history", "neighbours", "found"),
+    *PACKET_TITLES,
+    *SESSION_TITLES,
+)
 """Sections of a layer, most stable first; lists of one-liners stand behind the texts."""
 
 EDGE = ("entry",)
@@ -62,6 +80,8 @@ def arrange(
 
 
 def _section(blocks: list[Block], order: dict[str, int], how: str) -> list[Block]:
+    if blocks and blocks[0].section in SECTIONS_AS_PROSE:
+        return sorted(blocks, key=lambda b: (order[b.unit], b.path, b.unit))
     by_path: dict[str, list[Block]] = {}
     for block in sorted(blocks, key=lambda b: (b.path, order[b.unit], b.unit)):
         by_path.setdefault(block.path, []).append(block)
@@ -83,8 +103,10 @@ def group_of(section: str, path: str, symbol: str, form: str, unit: str) -> str:
 def keep_places(blocks: Sequence[Block], before: Iterable[Place]) -> list[Block]:
     """Leaves what is as it was where it was, and puts the rest at the end of its layer.
 
-    The entry keeps its place whatever its text is. Keeping the places of a pack that
-    was laid out like this changes nothing.
+    A class keeps its place while most of what is shown of it is as it was: one that moves
+    for the sake of a line takes along all that did not change. The entry keeps its place
+    whatever its text is. Keeping the places of a pack that was laid out like this changes
+    nothing.
 
     Args:
         blocks: arranged, layer by layer.
@@ -110,6 +132,9 @@ def keep_places(blocks: Sequence[Block], before: Iterable[Place]) -> list[Block]
 
 
 def _is_as_it_was(blocks: list[Block], was: list[tuple[str, str]]) -> bool:
+    """Whether at least half of the tokens are, or it is the entry."""
     if blocks[0].section == "entry":
         return True
-    return [(block.unit, block.digest) for block in blocks] == was
+    known = set(was)
+    changed = sum(block.tokens for block in blocks if (block.unit, block.digest) not in known)
+    return 2 * changed <= sum(block.tokens for block in blocks)

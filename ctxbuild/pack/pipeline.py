@@ -8,33 +8,37 @@ that code which merely moves rewrites `NAME.pack.json` and runs no stage.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ctxbuild.engine.codec import facets_of
 from ctxbuild.engine.query import Facet, Input, Query, Result
-from ctxbuild.model import Block, Candidate, Lines, OpenName, Outline, Pack, Plan
+from ctxbuild.model import (
+    Block,
+    Candidate,
+    Lines,
+    Outline,
+    Pack,
+    Plan,
+    Proposal,
+)
 from ctxbuild.pack import render
 from ctxbuild.pack.asker import Asker
 from ctxbuild.pack.codec import encode, part, whole
+from ctxbuild.pack.packets import with_places
+from ctxbuild.pack.planning import Gathered, Planned, Rest, files_of, packed, planned
 from ctxbuild.pack.questions import Questions
+from ctxbuild.pack.schedule import settled
 from ctxbuild.source.ctxfile import declaration
-from ctxbuild.source.paths import shown
 
 if TYPE_CHECKING:
-    from ctxbuild.engine.database import Context
+    from ctxbuild.engine.database import Context, Database
+    from ctxbuild.pack.artifact import LinesOf
     from ctxbuild.pack.layout import Place
     from ctxbuild.pack.tokens import Counter
     from ctxbuild.source.ctxfile import Layer, Target
-
-
-@dataclass(frozen=True, slots=True)
-class _Rest:
-    """What a pack takes from its plan besides the blocks."""
-
-    tokens: int
-    open_names: tuple[OpenName, ...]
-    warnings: tuple[str, ...]
 
 
 class Pipeline:
@@ -61,7 +65,7 @@ class Pipeline:
         self.questions = questions
         self.targets = targets
         self.tokenizer = tokenizer
-        self._counter = counter
+        self._counter = questions.counter = counter
         version = versions["plan"]
         self.config = Input("config", self._read_config)
         self.previous = Input(
@@ -77,10 +81,12 @@ class Pipeline:
         self._blocks: Facet[tuple[Block, ...]] = Facet(
             self.plan, "blocks", part("blocks", tuple[Block, ...], ())
         )
-        self._rest = Facet(self.plan, "rest", whole("rest", _Rest))
+        self._rest = Facet(self.plan, "rest", whole("rest", Rest))
         self.pack_value = Facet(self.pack, "pack", whole("pack", Pack))
         self.files = Facet(self.artifact, "", dict)
         self.full_tokens = Facet(self.saved, "", lambda p: int(p[""]))
+        # By target: its plan's digests, and what it was made of last in this process.
+        self._made: dict[str, tuple[dict[str, bytes], Planned]] = {}
 
     @property
     def declared(self) -> tuple[Any, ...]:
@@ -95,107 +101,116 @@ class Pipeline:
     # --- stages -------------------------------------------------------------------------
 
     def _plan(self, ctx: Context, name: str) -> Result:
-        from ctxbuild.pack.budget import Limits, Style, fit
-
         ctx.get(self._configured, name)
         target = self.targets[name]
         count = self._counter(self.tokenizer)  # first: an unknown one must not cost a parse
         asker = Asker(self.questions, ctx)
-        candidates: list[Candidate] = []
-        open_names: list[OpenName] = []
-        for layer in target.layers:
-            proposed, unexplained = propose(asker, layer)
-            candidates += proposed
-            open_names += unexplained
-        paths = dict.fromkeys(candidate.path for candidate in candidates)
-        before, complaint = places(ctx.get(self._before, name) if target.prefer else b"")
-        style = Style(
-            target=name,
-            layers=tuple(layer.name for layer in target.layers),
-            languages={path: self.questions.language_of(path) for path in paths},
-            layout=target.layout,
-            headers=target.headers,
-            formats=target.formats,
+        gathered = self._gather(ctx, asker, target)
+        made = planned(gathered, asker, asker.problems, count)
+        result = Result(
+            {
+                "plan": encode(made.plan),
+                "blocks": encode(made.fitted.blocks),
+                "rest": encode(made.rest),
+            },
+        )
+        self._made[name] = facets_of(result), made
+        return result
+
+    def _gather(self, ctx: Context, asker: Asker, target: Target) -> Gathered:
+        """All that a target's plan is made of; nothing else asks the repository."""
+        proposals = {layer.name: propose(asker, layer) for layer in target.layers}
+        proposals = settled(asker, target, proposals)
+        if target.headers == "full":
+            proposals = {
+                name: replace(one, candidates=tuple(_with_lines(asker, c) for c in one.candidates))
+                for name, one in proposals.items()
+            }
+        before, complaint = places(ctx.get(self._before, target.name) if target.prefer else b"")
+        paths = dict.fromkeys(each.path for one in proposals.values() for each in one.candidates)
+        return Gathered(
+            target=target,
+            proposals=tuple(proposals.items()),
+            languages=tuple((path, self.questions.language_of(path)) for path in paths),
             before=before if target.prefer else None,
-        )
-        budgets = {layer.name: layer.budget for layer in target.layers if layer.budget}
-        limits = Limits(target.budget, target.reserve, budgets)
-        fitted = fit(candidates, asker, count, limits, style)
-        warnings = _warnings(asker, target, fitted.blocks)
-        if complaint:
-            warnings = (f"prefer: {target.prefer}: {complaint}", *warnings)
-        plan = Plan(
-            target=name,
-            budget=target.budget,
-            reserve=target.reserve,
-            tokens=fitted.tokens,
-            verdicts=fitted.verdicts,
-            open_names=tuple(open_names),
-            warnings=warnings,
-        )
-        rest = _Rest(fitted.tokens, plan.open_names, warnings)
-        return Result(
-            {"plan": encode(plan), "blocks": encode(fitted.blocks), "rest": encode(rest)},
+            complaint=complaint,
         )
 
     def _pack(self, ctx: Context, name: str) -> Result:
-        from hashlib import sha256
-
         ctx.get(self._configured, name)
-        target = self.targets[name]
-        blocks = ctx.get(self._blocks, name)
-        rest = ctx.get(self._rest, name)
-        text = render.rendering(target.formats[0], name, blocks, target.headers)
-        pack = Pack(
-            target=name,
-            digest=f"sha256:{sha256(text.encode()).hexdigest()}",
-            tokenizer=self.tokenizer,
-            budget=target.budget,
-            reserve=target.reserve,
-            tokens=rest.tokens,
-            text=text,
-            blocks=blocks,
-            open_names=rest.open_names,
-            warnings=rest.warnings,
-        )
+        blocks, rest = ctx.get(self._blocks, name), ctx.get(self._rest, name)
+        pack = packed(self.targets[name], self.tokenizer, blocks, rest)
         return Result({"pack": encode(pack)})
 
     def _artifact(self, ctx: Context, name: str) -> Result:
-        from ctxbuild.pack.artifact import pack_json, plan_json
-
         ctx.get(self._configured, name)
         pack, plan = ctx.get(self.pack_value, name), ctx.get(self.plan_value, name)
         asker = Asker(self.questions, ctx)
+        pack = with_places(asker.documents, pack)
 
         @cache
         def lines_of(path: str) -> tuple[Outline, Lines]:
             return asker.outline(path), asker.lines(path)
 
-        target = self.targets[name]
-        files = {
-            f"{name}.{form}": render.rendering(form, name, pack.blocks, target.headers).encode()
-            for form in target.formats
-        }
-        files[f"{name}.pack.json"] = pack_json(pack, lines_of)
-        files[f"{name}.plan.json"] = plan_json(plan, lines_of)
-        return Result(files)
+        return Result(files_of(self.targets[name], pack, plan, lines_of))
 
     def _saved(self, ctx: Context, name: str) -> Result:
-        paths = sorted({block.path for block in ctx.get(self._blocks, name)})
+        blocks = ctx.get(self._blocks, name)
+        paths = sorted({b.path for b in blocks if b.section not in render.SESSION_TITLES})
         total = sum(ctx.get(self.questions.size, path) for path in paths)
         return Result({"": b"%d" % total})
 
+    # --- what a log records -------------------------------------------------------------
 
-def propose(asker: Asker, layer: Layer) -> tuple[list[Candidate], list[OpenName]]:
-    """What a layer proposes, by the kind of its source."""
+    def made_of(self, database: Database, name: str) -> tuple[Planned, LinesOf, tuple[Block, ...]]:
+        """What a target's present plan was made of, where things stand, and the blocks placed.
+
+        It is planned again where another process did that; what is at hand is given away.
+        """
+        from ctxbuild.engine.database import Context
+
+        context = Context(database)
+        present = database.fresh_cell(self.plan, name, "plan").facets
+        known = self._made.pop(name, None)
+        if known is None or known[0] != present:
+            self.plan.compute(context, name)
+            known = self._made.pop(name)
+        asker = Asker(self.questions, context)
+        placed = with_places(asker.documents, database.get(self.pack_value, name)).blocks
+        return known[1], lambda path: (asker.outline(path), asker.lines(path)), placed
+
+    def count(self, texts: list[str]) -> list[int]:
+        """Tokens of texts."""
+        return self._counter(self.tokenizer)(texts)
+
+
+def propose(asker: Asker, layer: Layer) -> Proposal:
+    """What a layer proposes: each kind of source has a module in `select/`."""
     if layer.source == "files":
         from ctxbuild.select import files
 
-        proposed = files.candidates(asker, layer.name, layer.patterns, layer.form, pinned=layer.pin)
-        return proposed, []
-    from ctxbuild.select import entry
+        listed = files.candidates(asker, layer.name, layer.patterns, layer.form, pinned=layer.pin)
+        return Proposal(tuple(listed))
+    if layer.source == "entry":
+        from ctxbuild.select import entry
 
-    return entry.candidates(asker, layer)
+        found, open_names = entry.candidates(asker, layer)
+        return Proposal(tuple(found), tuple(open_names))
+    module = import_module(f"ctxbuild.select.{layer.source}")
+    proposal: Proposal = module.propose(asker, layer)
+    return proposal
+
+
+def _with_lines(asker: Asker, candidate: Candidate) -> Candidate:
+    """A candidate with the lines of its symbol, for headers that show them."""
+    from ctxbuild.pack.artifact import place
+
+    if candidate.lines or not candidate.symbol:
+        return candidate
+    spot = place(
+        lambda path: (asker.outline(path), asker.lines(path)), candidate.path, candidate.symbol
+    )
+    return replace(candidate, lines=(spot[0], spot[1])) if spot else candidate
 
 
 def places(before: bytes) -> tuple[tuple[Place, ...], str]:
@@ -212,24 +227,3 @@ def places(before: bytes) -> tuple[tuple[Place, ...], str]:
         group = group_of(section, path, symbol, form, unit)
         found.append(Place(layer, group, unit, digest.removeprefix("sha256:")))
     return tuple(found), ""
-
-
-_HIDING = frozenset({"unreadable", "too-large", "too-deep", "timeout"})
-"""Kinds of problems for which a dependency may be no more than a line."""
-
-
-def _warnings(asker: Asker, target: Target, blocks: tuple[Block, ...]) -> tuple[str, ...]:
-    """One line per problem of a file that the pack shows more of than a line, or would."""
-    entries = {layer.name for layer in target.layers if layer.source == "entry"}
-    shows: dict[str, bool] = {}
-    for block in blocks:
-        if block.form not in render.LINE_FORMS:
-            shows[block.path] = True
-        elif block.layer in entries:
-            shows.setdefault(block.path, False)
-    return tuple(
-        f"{shown(path)}: {problem.kind}: {problem.message}"
-        for path, more in shows.items()
-        for problem in asker.problems(path)
-        if more or problem.kind in _HIDING
-    )

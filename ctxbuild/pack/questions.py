@@ -6,18 +6,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from ctxbuild.engine.codec import digest
-from ctxbuild.engine.query import ContentQuery, Facet, Index, Input, Prepared, Query, Result
+from ctxbuild.engine.query import ABSENT, ContentQuery, Facet, Index, Input, Prepared, Query, Result
 from ctxbuild.errors import SourceChanged, SourceError
 from ctxbuild.model import Binding, Facts, Import, Lines, Outline, Problem, Reference
 from ctxbuild.pack.codec import decode as decoded
 from ctxbuild.pack.codec import encode, part
+from ctxbuild.pack.diffs import DiffQueries, at_commit
+from ctxbuild.pack.documents import DocumentQueries
+from ctxbuild.pack.finding import Finding
+from ctxbuild.pack.packets import PacketQueries
+from ctxbuild.pack.sessions import Sessions
+from ctxbuild.pack.tokens import Counter, counter
+from ctxbuild.source.outside import key_of, open_file
 
 if TYPE_CHECKING:
     from ctxbuild.engine.database import Context
+    from ctxbuild.source.model_client import Answers
 
 _PYTHON = (".py", ".pyi")
 
@@ -139,9 +148,15 @@ class Questions:
         versions: version per stage: "facts", "resolve".
         language_of: path to the name of its language.
         tokenizer: name of the encoding in which files are counted.
+        outside: key of what is not a source (`source/outside.py`) to its present value.
+        read_outside: path of a file anywhere to its content, b"" if it cannot be read.
+        blobs: names of git's objects to their contents, those that are missing left out.
+        open_outside: path of a file anywhere to the file, open for reading.
 
     Attributes:
         sources: the present snapshot; replaced when a new one is scanned.
+        answers: keeps what models answered; None to ask every time.
+        counter: tokenizer to its counter; a pipeline puts one there that remembers.
     """
 
     def __init__(
@@ -150,8 +165,15 @@ class Questions:
         versions: Mapping[str, str],
         language_of: Callable[[str], str | None],
         tokenizer: str,
+        outside: Callable[[str], bytes] = lambda _: ABSENT,
+        read_outside: Callable[[str], bytes] = lambda _: b"",
+        blobs: Callable[[Sequence[str]], Mapping[str, bytes]] = lambda _: {},
+        open_outside: Callable[[str], BinaryIO] = lambda path: open_file("", path),
     ) -> None:
         self.sources = sources
+        self.read_outside = read_outside
+        behind = f"{versions.get('plan', '')} {versions['facts']}"
+        self.sessions = Sessions(self, behind, open_outside)
         self.tokenizer = tokenizer
         self._language_of = language_of
         # Both hold as long as the snapshots name the very same paths.
@@ -161,8 +183,19 @@ class Questions:
         self.directory = Input("directory", lambda key, _: _flag(self.sources.has_dir(key)))
         self.home = Input("home", lambda key, _: _joined(self.homes(key)))
         self.glob = Input("glob", lambda key, _: _joined(self.matching(key)))
+        self.outside = Input("outside", lambda key, _: outside(at_commit(key, self.sources)))
+        self.outside_file = Query(
+            "outside-file", versions["facts"], self._outside_file, stage=False
+        )
         self.facts = ContentQuery("facts", versions["facts"], self._prepare, work)
+        self.finding = Finding(self, versions)
+        self.counter: Callable[[str], Counter] = counter
+        self.diffs = DiffQueries(self, versions, blobs)
+        self.documents = DocumentQueries(self, versions)
+        self.packets = PacketQueries(self, versions)
+        self.answers: Answers | None = None
         self.resolve = Query("resolve", versions["resolve"], self._resolve, stage=False)
+        self.uses = Query("uses", versions["resolve"], self._uses, stage=False)
         # Apart from the facts: the tokenizer takes longer to load than a file to parse.
         self.tokens = ContentQuery(
             "tokens", versions["facts"], self._prepare_tokens, measure, stage=False
@@ -176,6 +209,8 @@ class Questions:
         self.is_dir = Facet(self.directory, "", lambda p: bool(p[""]))
         self.home_list = Facet(self.home, "", lambda p: _split(p[""]))
         self.matches = Facet(self.glob, "", lambda p: _split(p[""]))
+        self.outside_value = Facet(self.outside, "", lambda p: p[""])
+        self.outside_digest = Facet(self.outside_file, "", lambda p: p.get("", b""))
         self.outline = Facet(self.facts, "outline", part("outline", Outline, _EMPTY))
         self.imports = Facet(self.facts, "imports", part("imports", tuple[Import, ...], ()))
         self.references = Facet(
@@ -191,16 +226,23 @@ class Questions:
     @property
     def declared(self) -> tuple[Any, ...]:
         """Everything that the engine has to know of."""
-        inputs = (self.file, self.directory, self.home, self.glob)
+        inputs = (self.file, self.directory, self.home, self.glob, self.outside)
         return (
             *inputs,
+            self.outside_file,
             self.facts,
             self.tokens,
             self.resolve,
+            self.uses,
             self.text,
             self.body,
             self.definers,
             self.mentions,
+            *self.diffs.declared,
+            *self.documents.declared,
+            *self.packets.declared,
+            *self.finding.declared,
+            *self.sessions.declared,
         )
 
     @property
@@ -271,6 +313,17 @@ class Questions:
         from ctxbuild.pack.asker import Asker
 
         return Result({"": encode(resolve_imports(Asker(self, ctx), path))})
+
+    def _uses(self, ctx: Context, path: str) -> Result:
+        from ctxbuild.graph.uses import uses
+        from ctxbuild.pack.asker import Asker
+
+        return Result({"": encode(uses(Asker(self, ctx), path))})
+
+    def _outside_file(self, ctx: Context, path: str) -> Result:
+        if not ctx.get(self.outside_value, key_of("file", path)):
+            return Result({})
+        return Result({"": sha256(self.read_outside(path)).digest()})
 
     def _text(self, ctx: Context, path: str) -> Result:
         from ctxbuild.facts.decode import decode

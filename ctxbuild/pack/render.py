@@ -20,20 +20,64 @@ from ctxbuild.source.paths import shown
 LINE_FORMS = frozenset({"summary", "name"})
 """Forms that are one line each and stand in a list."""
 
+PACKET_TITLES = {
+    "voice": "Voice, point of view and tone",
+    "watch": "Watch-outs",
+    "reveals": "Not to be revealed yet",
+    "who": "Who is who",
+    "knows": "Who knows what",
+    "timeline": "Timeline",
+    "promises": "Promises",
+    "do-not": "Do not",
+    "access": "Auth and security",
+    "endpoints": "Endpoints",
+    "errors": "Errors and limits",
+    "constraints": "Constraints",
+    "facts": "Facts",
+    "procedures": "Procedures",
+    "definitions": "Definitions",
+    "examples": "Examples",
+    "formatting": "Formatting",
+    "provenance": "Provenance",
+}
+"""Sections of a packet, in their order; the entries of a source stand under its short id."""
+
+SESSION_TITLES = {
+    "task": "Task",
+    "findings": "Findings",
+    "notes": "Notes",
+    "note": "Session so far",
+    "turns": "Turns",
+    "restated": "Task, once more",
+}
+"""Sections of a session and of its memory, in their order."""
+
+SECTIONS_AS_PROSE: frozenset[str] = frozenset({*PACKET_TITLES, *SESSION_TITLES})
+"""Sections whose blocks stand below one another without a fence; their texts bring their own."""
+
 _LIST_TITLES = {
     "": "Files",
     "indirect": "Indirect dependencies",
     "names": "Also in dependencies",
     "open": "Open",
+    "hunks": "Changes left out",
+    "changes": "Changed files",
+    "history": "History",
+    "neighbours": "Beside the changes",
 }
 _PART_TITLES = {
+    "hydrated": "In work",
+    "hunks": "Changes",
     "used": "Used definitions",
     "dependents": "Dependents",
     "tests": "Tests",
     "candidates": "Candidates",
+    "found": "Found",
     "entry": "Focus",
+    **PACKET_TITLES,
+    **SESSION_TITLES,
 }
-_COMMENT = {"python": "#"}
+_COMMENT = {"python": "#", "diff": "#"}
 
 
 def title(target: str) -> str:
@@ -49,6 +93,11 @@ def list_header(section: str) -> str:
 def parts_header(section: str) -> str:
     """What stands above parts of files: one fence holds those of a whole section."""
     return f"\n## {_PART_TITLES.get(section, section)}\n\n"
+
+
+def source_header(section: str, source: str) -> str:
+    """What stands above the entries of one source in a section of a packet, "" if nothing does."""
+    return f"### {shown(source)}\n" if section in PACKET_TITLES else ""
 
 
 def path_line(path: str, language: str) -> str:
@@ -90,6 +139,8 @@ def group_key(block: Block) -> tuple[str, str, str, str]:
     """Blocks with equal keys stand under one header: layer, section, path or language, kind."""
     if block.form in LINE_FORMS:
         return (block.layer, block.section, "", "list")
+    if block.section in SECTIONS_AS_PROSE:
+        return (block.layer, block.section, "", "prose")
     if block.symbol:
         return (block.layer, block.section, block.language, "parts")
     return (block.layer, block.section, block.path, block.form)
@@ -133,6 +184,8 @@ def _group(run: list[Block]) -> str:
     _, section, _, kind = group_key(run[0])
     if kind == "list":
         return list_header(section) + "".join(block.text for block in run)
+    if kind == "prose":
+        return parts_header(section) + "".join(_prose(run))
     if kind == "parts":
         header = parts_header(section)
         text = "".join(_parts(run))
@@ -141,6 +194,15 @@ def _group(run: list[Block]) -> str:
         text = run[0].text
     before, after = wrap(run[0].language, text)
     return header + before + text + after
+
+
+def _prose(run: list[Block]) -> Iterator[str]:
+    source = ("", "")
+    for block in run:
+        if source != (block.path, block.symbol):
+            source = (block.path, block.symbol)
+            yield source_header(block.section, block.symbol)
+        yield block.text
 
 
 def _parts(run: list[Block]) -> Iterator[str]:
@@ -155,7 +217,11 @@ def _parts(run: list[Block]) -> Iterator[str]:
 def _full(number: int, block: Block) -> str:
     name = f" :: {block.symbol}" if block.symbol else ""
     method = block.reasons[0].kind if block.reasons else block.form
-    head = f"\n## {number}. {shown(block.path)}{name} [{method}, score: {block.score:.4f}]\n\n"
+    lines = f" (lines {block.lines[0]}-{block.lines[1]})" if block.lines else ""
+    rest = f"[{method}, score: {block.score:.4f}]"
+    head = f"\n## {number}. {shown(block.path)}{name}{lines} {rest}\n\n"
+    if block.section in SECTIONS_AS_PROSE:
+        return head + block.text
     before, after = wrap(block.language, block.text)
     return head + before + block.text + after
 
@@ -172,16 +238,33 @@ def _escape(text: str, table: _Table) -> str:
 
 
 def xml(target: str, blocks: Sequence[Block]) -> str:
-    """The pack as XML: `<pack>` of `<file path form>`, and `<list>` for one-liners."""
+    """The pack as XML: `<pack>` of `<file path form>`, `<list>` of one-liners and `<text>`."""
     return "".join(_xml_lines(target, blocks))
+
+
+def _by_source(run: Sequence[Block]) -> Iterator[tuple[str, str]]:
+    """Short id of a source and what a section of a packet has of it."""
+    for (_, source), same in groupby(run, key=lambda block: (block.path, block.symbol)):
+        yield source, "".join(block.text for block in same)
+
+
+_TAGS = {"list": "list", "prose": "text"}
 
 
 def _xml_lines(target: str, blocks: Sequence[Block]) -> Iterator[str]:
     yield f'<pack target="{_escape(target, _XML_ATTRIBUTE)}">\n'
     for run in groups(blocks):
-        if group_key(run[0])[3] == "list":
+        kind = group_key(run[0])[3]
+        if run[0].section in PACKET_TITLES:
+            yield f'<packet section="{run[0].section}">\n'
+            for source, text in _by_source(run):
+                name = _escape(source, _XML_ATTRIBUTE)
+                yield f'<source id="{name}">\n{_escape(text, _XML)}</source>\n'
+            yield "</packet>\n"
+            continue
+        if kind in _TAGS:
             text = _escape("".join(block.text for block in run), _XML)
-            yield f'<list section="{run[0].section}">\n{text}</list>\n'
+            yield f'<{_TAGS[kind]} section="{run[0].section}">\n{text}</{_TAGS[kind]}>\n'
             continue
         for path, parts in groupby(run, key=lambda block: block.path):
             each = list(parts)
@@ -197,8 +280,16 @@ def json_text(target: str, blocks: Sequence[Block]) -> str:
 
     parts: list[dict[str, str]] = []
     for run in groups(blocks):
-        if group_key(run[0])[3] == "list":
-            parts.append({"list": run[0].section, "text": "".join(b.text for b in run)})
+        kind = group_key(run[0])[3]
+        if run[0].section in PACKET_TITLES:
+            parts += [
+                {"section": run[0].section, "source": source, "text": text}
+                for source, text in _by_source(run)
+            ]
+            continue
+        if kind in {"list", "prose"}:
+            name = "list" if kind == "list" else "section"
+            parts.append({name: run[0].section, "text": "".join(b.text for b in run)})
             continue
         for path, same in groupby(run, key=lambda block: block.path):
             each = list(same)

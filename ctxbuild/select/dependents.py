@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from ctxbuild.graph.uses import uses
 from ctxbuild.model import Candidate, Reason, Rung
 from ctxbuild.select.conventions import is_test
 from ctxbuild.select.phases import ON_DEMAND
@@ -109,7 +108,7 @@ def _sites(view: EntryView, path: str, targets: set[Unit], step: int) -> list[Si
     wanted = {target for target, symbol in targets if not symbol}
     references = view.references(path)
     by_scope: dict[str, dict[int, Unit]] = {}
-    for use in uses(view, path).used:
+    for use in view.uses(path).used:
         hit = (use.path in wanted and use.name) or any(
             use.path == target and symbol and _inside(use.name, symbol)
             for target, symbol in targets

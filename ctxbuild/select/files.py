@@ -11,17 +11,21 @@ FORMS: tuple[FormName, ...] = ("name", "summary", "skeleton", "full")
 _WORTH = {"name": 1.0, "summary": 2.0, "skeleton": 6.0, "full": 10.0}
 
 
-class Files(Protocol):
-    """What this layer asks."""
+class Globs(Protocol):
+    """What matches a pattern."""
 
     def matching(self, pattern: str) -> tuple[str, ...]:
         """The selected files that a pattern matches, sorted."""
+
+
+class Files(Globs, Protocol):
+    """What this layer asks."""
 
     def outline(self, path: str) -> Outline:
         """The names of a file in source order."""
 
 
-def matched(files: Files, patterns: tuple[str, ...], what: str) -> dict[str, str]:
+def matched(files: Globs, patterns: tuple[str, ...], what: str) -> dict[str, str]:
     """Path to the first pattern that names it; a pattern with `!` takes paths away again.
 
     Raises:

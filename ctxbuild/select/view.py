@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ctxbuild.graph.view import View
+
+if TYPE_CHECKING:
+    from ctxbuild.graph.uses import Uses
 
 
 class EntryView(View, Protocol):
@@ -12,6 +15,9 @@ class EntryView(View, Protocol):
 
     def matching(self, pattern: str) -> tuple[str, ...]:
         """The selected files that a pattern matches, sorted."""
+
+    def uses(self, path: str) -> Uses:
+        """What a whole file uses."""
 
     def mentions(self, name: str) -> tuple[str, ...]:
         """Files that import a module or name whose last part is `name`, sorted."""

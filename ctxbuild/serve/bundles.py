@@ -7,6 +7,7 @@ had, declaration and code included, the pack is right, and no stage runs for it.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ctxbuild.engine.codec import unpack_facets
-from ctxbuild.engine.query import Index, Input
+from ctxbuild.engine.query import Collection, Index, Input
 from ctxbuild.errors import CheckFailed, SourceError, UsageError
 from ctxbuild.serve.fresh import ARTIFACT, CONFIG, named
 from ctxbuild.serve.lookup import Desk, ask
@@ -143,10 +144,10 @@ def _recorded(desk: Desk, name: str) -> dict[str, list[list[Any]]]:
     return {query: sorted(found[query]) for query in sorted(found)}
 
 
-def _kinds(desk: Desk) -> tuple[dict[str, Input], dict[str, Index]]:
+def _kinds(desk: Desk) -> tuple[dict[str, Input], dict[str, Index | Collection]]:
     declared = desk.workspace.pipeline.declared
     inputs = {each.name: each for each in declared if isinstance(each, Input)}
-    return inputs, {each.name: each for each in declared if isinstance(each, Index)}
+    return inputs, {each.name: each for each in declared if isinstance(each, Index | Collection)}
 
 
 def _reached(connection: sqlite3.Connection, name: str) -> list[tuple[str, str, bytes]]:
@@ -322,7 +323,14 @@ def _take(session: Session, bundle: Bundle, name: str) -> TargetResult:
         outputs=tuple(outputs),
         written=tuple(written),
         warnings=tuple(known["warnings"]),
+        rot=_rot(bundle, name),
     )
+
+
+def _rot(bundle: Bundle, name: str) -> tuple[dict[str, Any], ...]:
+    """The signs of rot that a bundled artifact names."""
+    data = bundle.files.get(f"{name}.pack.json")
+    return tuple(json.loads(data).get("rot", ())) if data else ()
 
 
 def default_path(ctxfile: Ctxfile, directory: str) -> Path:

@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 
 from ctxbuild.errors import StoreError
 from ctxbuild.serve.fresh import stat_line
+from ctxbuild.serve.glance import NAME as GLANCE
+from ctxbuild.serve.loops import SESSIONS
 from ctxbuild.serve.maintenance import SIDE_FILES, VALUES, is_cache, read_only, tree_bytes
+from ctxbuild.serve.recall import FOLDER as ORIGINALS
 from ctxbuild.serve.session import cache_directory
 from ctxbuild.stores import cachedir
+from ctxbuild.stores.assembly_log import FOLDER as LOG
 from ctxbuild.stores.history import FOLDER
 from ctxbuild.stores.parsed import NAME
 from ctxbuild.stores.state import STATE
@@ -41,7 +45,7 @@ class Cleaned:
 
 # Labels, the lock, corpora and whatever else stands there are left alone.
 _OURS = (
-    *(VALUES, FOLDER, NAME, "packs", "CACHEDIR.TAG", "FORMAT"),
+    *(VALUES, FOLDER, ORIGINALS, LOG, SESSIONS, NAME, GLANCE, "packs", "CACHEDIR.TAG", "FORMAT"),
     *(STATE + suffix for suffix in SIDE_FILES),
 )
 

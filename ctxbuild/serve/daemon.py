@@ -37,6 +37,7 @@ SETTLE_SECONDS = 0.01
 LONGEST_SETTLE_SECONDS = 0.25
 IDLE_SECONDS = 3 * 3600.0
 """After which a daemon that nobody asks and no change wakes goes, if it is detached."""
+_OUTSIDE_SECONDS = 1.0  # between looks at what no event speaks of: transcripts, revisions
 _GONE_SECONDS = 0.5  # between two looks whether a root is back
 _HEARTBEAT_SECONDS = 30.0
 _BUGS = 5  # in a row, after which it is better to end
@@ -209,7 +210,7 @@ class Daemon:
             return True
         if self._due():
             self._guarded(self._refresh)
-            return True
+            return not self._problem  # what came to nothing keeps no detached daemon alive
         if self._cold:
             self._warm()
             return True
@@ -219,11 +220,15 @@ class Daemon:
         when, took = self._scanned
         if self._watcher.mode == "scanning":
             return time.monotonic() >= when + max(1.0, 20 * took)
-        return self._watcher.is_dirty() or not self._watcher.is_alive() or bool(self._problem)
+        if self._watcher.is_dirty() or not self._watcher.is_alive() or self._problem:
+            return True
+        return not self._detached and self._resident.moved_outside()
 
     def _wait(self, quiet: float) -> Request | None:
         with self._condition:
-            if not self._requests and not self._stopping and not self._watcher.is_dirty():
+            # What is dirty and cannot be looked at, in a root that is gone, stays dirty.
+            idle = not self._watcher.is_dirty() or bool(self._problem)
+            if not self._requests and not self._stopping and idle:
                 self._condition.wait(self._patience(quiet))
             first = time.monotonic()
             while self._watcher.is_dirty() and not self._requests and not self._stopping:
@@ -244,6 +249,8 @@ class Daemon:
         if self._watcher.mode == "scanning":
             when, took = self._scanned
             return max(0.0, when + max(1.0, 20 * took) - time.monotonic())
+        if not self._detached and self._resident.rests_outside():
+            return _OUTSIDE_SECONDS
         if self._detached:
             return max(0.0, quiet + self._idle - time.monotonic())
         return None

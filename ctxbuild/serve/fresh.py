@@ -7,10 +7,12 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ctxbuild.engine import probe
 from ctxbuild.serve.results import BuildResult, TargetResult
+from ctxbuild.source import outside
 from ctxbuild.source.ctxfile import declaration
 from ctxbuild.stores.look import Look, look
 from ctxbuild.stores.state import FORMAT, STATE_FAILURES
@@ -19,12 +21,15 @@ from ctxbuild.stores.versions import code_of
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile
 
-ARTIFACT, CONFIG, PREVIOUS = "artifact", "config", "previous"
+ARTIFACT, CONFIG, PREVIOUS, OUTSIDE = "artifact", "config", "previous", "outside"
 """Names of the nodes that a fresh target rests on; `pack/pipeline.py` declares them."""
+
+_OF_THE_TREE = frozenset({"files", "entry"})
+"""Sources of layers that ask for nothing outside the tree."""
 
 
 def quick_build(
-    ctxfile: Ctxfile, names: Iterable[str], warnings: list[str]
+    ctxfile: Ctxfile, names: Iterable[str], warnings: list[str], *, since: int | None = None
 ) -> tuple[BuildResult | None, Look | None]:
     """A build that needs no lock, because there is nothing to do.
 
@@ -32,6 +37,8 @@ def quick_build(
         ctxfile: the project.
         names: targets; none means all.
         warnings: gets a line for each thing that is wrong with the state.
+        since: nanoseconds, before the ctxfile was read: notes what was seen, so that a
+            glance is enough next time (`serve/glanced.py`); None to note nothing.
 
     Returns:
         The report; or None, and the look from which a session can go on (None
@@ -61,8 +68,28 @@ def quick_build(
         raise
     if results is None or seen.snapshot.unsaved:
         return None, seen
+    outputs = [] if since is None or warnings else _outputs(seen, ctxfile)
     seen.connection.close()
+    if since is not None and outputs:
+        from ctxbuild.serve.glanced import note
+
+        note(ctxfile, seen.snapshot, outputs, since)
     return fresh_build(seen, results, time.perf_counter() - started, warnings), None
+
+
+def _outputs(seen: Look, ctxfile: Ctxfile) -> list[tuple[str, str, str]]:
+    """Target, path and stat of the outputs of all fresh targets that rest on the tree alone."""
+    asked = "SELECT 1 FROM nodes WHERE query = ? LIMIT 1"
+    alone = seen.connection.execute(asked, (OUTSIDE,)).fetchone() is None
+    found: list[tuple[str, str, str]] = []
+    for target in ctxfile.targets:
+        plain = alone or all(layer.source in _OF_THE_TREE for layer in target.layers)
+        usual = plain and not target.prefer
+        results = fresh_results(seen, ctxfile, [target.name]) if usual else None
+        if results and not results[0].warnings:
+            written = "SELECT target, path, stat FROM outputs WHERE target = ? ORDER BY path"
+            found += seen.connection.execute(written, (target.name,)).fetchall()
+    return found
 
 
 def named(ctxfile: Ctxfile, names: Iterable[str]) -> list[str]:
@@ -91,6 +118,8 @@ def fresh_results(seen: Look, ctxfile: Ctxfile, names: list[str]) -> list[Target
     if not probe.code_is(seen.connection, code_of(seen.versions)):
         return None
     if not probe.is_settled(seen.connection):
+        return None
+    if not probe.inputs_are(seen.connection, OUTSIDE, partial(outside.state, ctxfile.root)):
         return None
     results = []
     for name in names:
@@ -160,6 +189,7 @@ def _fresh(data: dict[str, Any]) -> TargetResult:
         digest=data["digest"],
         outputs=tuple(data["outputs"]),
         warnings=tuple(data["warnings"]),
+        rot=tuple(data.get("rot", ())),
     )
 
 

@@ -18,12 +18,13 @@ class Project:
     """A ctxfile and its repository.
 
     Attributes:
+        ctxfile: as it was read.
         root: the directory that paths are relative to.
         targets: names of the targets, in the order of the ctxfile.
     """
 
     def __init__(self, ctxfile: ctxfiles.Ctxfile) -> None:
-        self._ctxfile = ctxfile
+        self.ctxfile = ctxfile
         self.root = Path(ctxfile.root)
         self.targets = tuple(target.name for target in ctxfile.targets)
 
@@ -41,11 +42,11 @@ class Project:
             EntryError: a pattern of the target matches nothing.
             BudgetError: what is pinned does not fit.
         """
-        return Session(self._ctxfile).artifact(target)[0]
+        return Session(self.ctxfile).artifact(target)[0]
 
     def plan(self, target: str) -> Plan:
         """The verdict on every candidate of a target; raises what `build` raises."""
-        return Session(self._ctxfile).artifact(target)[1]
+        return Session(self.ctxfile).artifact(target)[1]
 
     def write(self, target: str) -> tuple[Path, ...]:
         """Builds a target and writes its files, as `ctxbuild build` does.
@@ -56,7 +57,7 @@ class Project:
         Raises:
             CtxbuildError: the target cannot be built or written.
         """
-        result = Session(self._ctxfile).build([target]).targets[0]
+        result = Session(self.ctxfile).build([target]).targets[0]
         if result.error:
             raise UsageError(result.error)
         return tuple(Path(path) for path in result.outputs)

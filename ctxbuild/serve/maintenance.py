@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from ctxbuild.errors import StoreError
 from ctxbuild.serve.session import Session, cache_directory
 from ctxbuild.stores import cachedir, history
+from ctxbuild.stores.assembly_log import FOLDER as LOG
+from ctxbuild.stores.assembly_log import AssemblyLog
 from ctxbuild.stores.disk import ValueStore
 from ctxbuild.stores.state import FORMAT, STATE
 from ctxbuild.wiring import Workspace
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 VALUES = "values"
 SIDE_FILES = ("", "-wal", "-shm", "-journal")
 _TARGET_QUERIES = frozenset({"plan", "pack", "artifact", "saved", "config"})
-_PATH_QUERIES = frozenset({"file", "facts", "resolve", "text", "body"})
+_PATH_QUERIES = frozenset({"file", "facts", "resolve", "text", "body", "units"})
 
 
 def is_cache(directory: Path) -> bool:
@@ -43,11 +45,12 @@ class CacheInfo:
 
     Attributes:
         exists: whether there is one.
-        state_bytes, value_bytes, pack_bytes, history_bytes: on the disk, by part.
+        state_bytes, value_bytes, pack_bytes, history_bytes, log_bytes: on the disk, by part.
         values: stored results; `live` of them are in use.
         nodes: (query, how many of its answers are remembered), sorted.
         edges: remembered dependencies.
         kept: packs that were built before and that a delta can begin from.
+        logged: builds that can be planned again.
         problem: why the state cannot be read, or "".
     """
 
@@ -57,11 +60,13 @@ class CacheInfo:
     value_bytes: int = 0
     pack_bytes: int = 0
     history_bytes: int = 0
+    log_bytes: int = 0
     values: int = 0
     live: int = 0
     nodes: tuple[tuple[str, int], ...] = ()
     edges: int = 0
     kept: int = 0
+    logged: int = 0
     problem: str = ""
 
 
@@ -82,11 +87,13 @@ def info(ctxfile: Ctxfile) -> CacheInfo:
         value_bytes=tree_bytes(cache / VALUES),
         pack_bytes=tree_bytes(cache / "packs"),
         history_bytes=tree_bytes(cache / history.FOLDER),
+        log_bytes=tree_bytes(cache / LOG),
         values=len(keys),
         live=len(keys & live),
         nodes=nodes,
         edges=edges,
         kept=len(history.packs(cache)),
+        logged=len(AssemblyLog(cache).read().builds),
         problem=problem,
     )
 
@@ -154,7 +161,7 @@ class Swept:
     Attributes:
         values: results that nothing remembered points to.
         nodes: remembered answers about what is no more, and that nothing depends on.
-        files: files of large values that no result names.
+        files: files that nothing names: of large values, and of builds no longer logged.
         bytes: how much smaller the cache is on the disk.
     """
 
@@ -188,6 +195,7 @@ def collect(session: Session) -> Swept:
         values = workspace.values.delete_many(dead)
         # Under the lock nobody is about to name a young file.
         files, _ = workspace.values.sweep(0.0)
+        files += AssemblyLog(session.cache).sweep()[0]
         workspace.values.compact()
         workspace.connection.execute("VACUUM")
         workspace.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -195,7 +203,7 @@ def collect(session: Session) -> Swept:
 
 
 def _disk_bytes(cache: Path) -> int:
-    return _state_bytes(cache) + tree_bytes(cache / VALUES)
+    return _state_bytes(cache) + tree_bytes(cache / VALUES) + tree_bytes(cache / LOG)
 
 
 def _forget(workspace: Workspace) -> int:

@@ -45,17 +45,19 @@ _INSTRUCTIONS = """\
 Packs of this repository: exactly the context that a task needs, within a token budget.
 Start with list_packs, read one with get_pack, and after edits ask delta_since with its
 digest instead of reading it again. expand gives the full text of a file or symbol with
-what it uses and who uses it; why says why a unit is in a pack or is not.
+what it uses and who uses it; why says why a unit is in a pack or is not. What you find
+and must not forget, remember: it outlives the session.
 """
 
 
 class Tool(NamedTuple):
-    """A read-only tool.
+    """A tool, read-only unless it says that it writes.
 
     Attributes:
         arguments: name to its JSON schema.
         required: names that must be given.
         structured: whether the facts are the answer; else the text is.
+        writes: whether a file of the project may differ afterwards.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Tool(NamedTuple):
     arguments: dict[str, dict[str, Any]]
     required: tuple[str, ...] = ()
     structured: bool = False
+    writes: bool = False
 
     def declared(self) -> types.Tool:
         """As a client lists it."""
@@ -78,7 +81,10 @@ class Tool(NamedTuple):
             },
             output_schema={"type": "object"} if self.structured else None,
             annotations=types.ToolAnnotations(
-                read_only_hint=True, destructive_hint=False, open_world_hint=False
+                read_only_hint=not self.writes,
+                destructive_hint=False,
+                idempotent_hint=True if self.writes else None,
+                open_world_hint=False,
             ),
         )
 
@@ -140,6 +146,44 @@ def tools_of(box: Toolbox) -> tuple[Tool, ...]:
                 "max_tokens": limit(20_000),
             },
             ("target", "digest"),
+        ),
+        Tool(
+            "assemble",
+            "The messages to send next: a pack around a session, old turns compacted, in budget.",
+            box.assemble,
+            {
+                "target": target,
+                "messages": {
+                    "type": "array",
+                    "items": {"type": "object"},
+                    "description": "The whole session, in the Anthropic or an OpenAI API's form.",
+                },
+                "system": {
+                    "type": "string",
+                    "description": "The system text, where the API takes it apart: it counts.",
+                    "default": "",
+                },
+            },
+            ("target", "messages"),
+            structured=True,
+        ),
+        Tool(
+            "remember",
+            "Adds a finding to the notes file, which later sessions read; merges what is known.",
+            box.remember,
+            {
+                "finding": {
+                    "type": "string",
+                    "description": "`path: found X; severity Y; suggest Z`; the last two may go.",
+                },
+                "notes": {
+                    "type": "string",
+                    "description": "The notes file; by default the one that memory layers read.",
+                    "default": "",
+                },
+            },
+            ("finding",),
+            writes=True,
         ),
     )
 
@@ -385,7 +429,11 @@ def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: one is missing, unknown or of another type.
     """
-    kinds: dict[str, tuple[type, str]] = {"string": (str, "text"), "integer": (int, "a number")}
+    kinds: dict[str, tuple[type, str]] = {
+        "string": (str, "text"),
+        "integer": (int, "a number"),
+        "array": (list, "a list of objects"),
+    }
     for name in tool.required:
         if name not in given:
             raise UsageError(f"{tool.name}: the argument {name!r} is missing")
@@ -394,7 +442,8 @@ def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
             known = ", ".join(tool.arguments) or "none"
             raise UsageError(f"{tool.name}: unknown argument {name!r}", f"it takes {known}")
         kind, word = kinds[tool.arguments[name]["type"]]
-        if not isinstance(value, kind) or isinstance(value, bool):
+        wrong = isinstance(value, list) and not all(isinstance(each, dict) for each in value)
+        if not isinstance(value, kind) or isinstance(value, bool) or wrong:
             raise UsageError(f"{tool.name}: {name!r} must be {word}")
     return dict(given)
 

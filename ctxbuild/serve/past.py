@@ -43,6 +43,8 @@ class PastSession(Session):
         out: `@COMMIT` in the directory of the packs.
     """
 
+    logs = False  # the log tells of the working tree
+
     def __init__(
         self,
         ctxfile: Ctxfile,

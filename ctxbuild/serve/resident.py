@@ -92,15 +92,24 @@ class Resident(Session):
             SourceError: the root cannot be listed.
         """
         dirt = self.watcher.take()
-        if not dirt and self._workspace is not None:
+        moved = self._workspace.moved_outside() if self._workspace is not None else ()
+        if not dirt and not moved and self._workspace is not None:
             return Update()
         try:
-            changed = self._keep_up(dirt)
+            changed = self._keep_up(dirt, moved)
         except BaseException:
             self.watcher.put_back(dirt, everything=True)
             raise
         touched = dirt.content | dirt.entries
         return Update(tuple(sorted(changed)), touched, dirt.why, dirt.code)
+
+    def rests_outside(self) -> bool:
+        """Whether some target depends on what the watcher does not watch."""
+        return self._workspace is not None and self._workspace.rests_outside
+
+    def moved_outside(self) -> bool:
+        """Whether something that the watcher does not watch has changed."""
+        return self._workspace is not None and bool(self._workspace.moved_outside())
 
     def stale(self, names: Iterable[str] = ()) -> list[str]:
         """Targets whose outputs are not known to be right, in the order of the ctxfile."""
@@ -316,8 +325,8 @@ class Resident(Session):
         self._state = _file(self.cache / STATE)
         return workspace
 
-    def _keep_up(self, dirt: Dirt) -> set[str]:
-        changed: set[str] = set()
+    def _keep_up(self, dirt: Dirt, moved: tuple[str, ...]) -> set[str]:
+        changed = set(moved)
         outputs = dirt.outputs or dirt.everything
         workspace = self._workspace
         if workspace is None:

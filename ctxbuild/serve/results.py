@@ -22,6 +22,7 @@ class TargetResult(NamedTuple):
         written: those of them that were written by this build.
         seconds: time spent on this target.
         error: message and hint of a failed target.
+        rot: signs that the pack's evidence has gone bad, as plain data.
     """
 
     name: str
@@ -37,6 +38,7 @@ class TargetResult(NamedTuple):
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     error: str = ""
+    rot: tuple[dict[str, Any], ...] = ()
 
     def data(self) -> dict[str, Any]:
         """As the plain data of `build --json`."""
@@ -54,7 +56,8 @@ class TargetResult(NamedTuple):
             "seconds": round(self.seconds, 6),
             "warnings": list(self.warnings),
         }
-        return {**shown, "error": self.error} if self.error else shown
+        more = {"rot": list(self.rot)} if self.rot else {}
+        return {**shown, **more, "error": self.error} if self.error else {**shown, **more}
 
 
 class BuildResult(NamedTuple):

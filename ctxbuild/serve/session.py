@@ -55,7 +55,10 @@ class Session:
 
     Attributes:
         warnings: what is wrong with the cache or the selection, one line each.
+        logs: whether what it builds is logged.
     """
+
+    logs = True
 
     def __init__(
         self,
@@ -127,6 +130,8 @@ class Session:
             files = self._retrying(workspace, lambda: _settled(database).get(pipeline.files, name))
             pack = database.get(pipeline.pack_value, name)
             plan = database.get(pipeline.plan_value, name)
+            self._log(workspace, name, files)
+            self._keep_originals(workspace, name, files)
             self._commit(workspace)
             self._keep_pack(pack, files)
             return pack, plan, files
@@ -312,12 +317,16 @@ class Session:
         dry: bool,
     ) -> TargetResult:
         """Writes an artifact's files and remembers the report."""
+        from ctxbuild.pack.artifact import rot_data
+
         pipeline, database = workspace.pipeline, workspace.database
         files, pack = database.get(pipeline.files, name), database.get(pipeline.pack_value, name)
         known = stored_result(workspace.connection, name)
         written = [] if dry else self._write(workspace, name, files)
         if not dry:
             self._keep_pack(pack, files)
+            self._keep_originals(workspace, name, files)
+            self._log(workspace, name, files)
         ran = self._ran(before)
         if known is not None and f"plan({name})" not in ran:
             # What it draws from was counted when it was last planned; counting again would
@@ -338,6 +347,7 @@ class Session:
             written=tuple(written),
             seconds=time.perf_counter() - started,
             warnings=pack.warnings,
+            rot=tuple(rot_data(rot) for rot in pack.rot),
         )
         if not dry:
             self._remember(workspace, result, value)
@@ -379,6 +389,26 @@ class Session:
 
         if self._persistent:
             keep(self.cache, pack.target, pack.digest, files[f"{pack.target}.pack.json"])
+
+    def _log(self, workspace: Workspace, name: str, files: dict[str, bytes]) -> None:
+        """Logs what was made of what, so that it can be marked and planned again."""
+        if self._persistent and self.logs:
+            from ctxbuild.serve.journal import log_build
+
+            log_build(workspace, self.cache, name, files, self.warn)
+
+    def _keep_originals(self, workspace: Workspace, name: str, files: dict[str, bytes]) -> None:
+        """Keeps what compacted sessions left out, so that their hashes can be recalled."""
+        target = self.ctxfile.target(name)
+        if self._persistent and any(layer.source == "transcript" for layer in target.layers):
+            from ctxbuild.serve.recall import keep_of
+
+            try:
+                keep_of(workspace, self.cache, target, files[f"{name}.plan.json"])
+            except StoreError as error:
+                self.warn(str(error))
+            except SourceChanged:
+                return  # the session goes on; the next build keeps them
 
     def _write(self, workspace: Workspace, name: str, files: dict[str, bytes]) -> list[str]:
         from ctxbuild.stores.atomic import sweep_temporary, write_if_changed

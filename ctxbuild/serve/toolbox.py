@@ -1,4 +1,6 @@
-"""What an agent may ask of a project: packs, reasons, units in full; nothing here is written.
+"""What an agent may ask of a project: packs, reasons, units in full, its session assembled.
+
+Nothing is written but the notes file, when a finding is to be remembered, and the cache.
 
 Every answer is text for a model, within a limit of tokens, and facts as plain
 data. Each question looks at the tree as it is, so that nobody is told of a pack
@@ -203,6 +205,47 @@ class Toolbox:
             "left_out": found.left_out,
         }
         return Answer(found.text, facts)
+
+    # --- sessions -------------------------------------------------------------------------
+
+    def assemble(self, target: str, messages: list[dict[str, Any]], system: str = "") -> Answer:
+        """The messages to send next: a target's pack around a session, within its budget.
+
+        Raises:
+            CtxbuildError: there is no such target, it cannot be built, or the messages are
+                of no known API.
+        """
+        from ctxbuild.serve.loops import assembled_for
+
+        with self._turn:
+            done = assembled_for(target, messages, self._load(), system, workers=self._workers)
+        compacted = done.compacted
+        facts = {
+            "target": target,
+            "messages": done.messages,
+            "tokens": done.tokens,
+            "session_before": compacted.before,
+            "session_after": compacted.after,
+            "dropped": [
+                {"first": each.first, "last": each.last, "tokens": each.tokens, "hash": each.hash}
+                for each in compacted.dropped
+            ],
+        }
+        return Answer(json.dumps(done.messages), facts)
+
+    def remember(self, finding: str, notes: str = "") -> Answer:
+        """Adds a finding to the notes file that later sessions read.
+
+        Raises:
+            CtxbuildError: it is no finding, a path lies outside the project, or the file
+                cannot be written.
+        """
+        from ctxbuild.serve.loops import remember
+
+        with self._turn:
+            facts = remember(finding, project=self._load(), to=notes or None)
+        verb = "added to" if facts["new"] else "merged in"
+        return Answer(f"{verb} {facts['file']}: {facts['path']}: found {facts['found']}\n", facts)
 
     # --- changes --------------------------------------------------------------------------
 

@@ -92,16 +92,30 @@ class Checker:
         what = f"key {key.name!r} in {where}"
         if key.kind in {"tokens", "count"}:
             return self._number(key, value, path, what)
+        if key.kind == "share":
+            if type(value) not in {int, float} or not 0 <= value <= 1:
+                raise self.fail(path, f"{what} must be a number from 0 to 1, not {shown(value)}")
+            return float(value)
         if key.kind == "flag":
             if not isinstance(value, bool):
                 raise self.fail(path, f"{what} must be true or false, not {shown(value)}")
             return value
         if key.kind in {"texts", "choices"}:
             return self._texts(key, value, path, what)
-        if key.kind == "layers":
-            if not isinstance(value, list) or not value:
-                raise self.fail(path, f"{what} must be a list of at least one table")
-            return value
+        if key.kind in {"rules", "layers"}:
+            return self._list(key, value, path, what)
+        return self._words(key, value, path, what)
+
+    def _list(self, key: Key, value: Any, path: Path, what: str) -> Any:
+        if key.kind == "rules":
+            if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+                raise self.fail(path, f"{what} must be a list of tables", f"write [[…{key.name}]]")
+            return tuple(value)
+        if not isinstance(value, list) or not value:
+            raise self.fail(path, f"{what} must be a list of at least one table")
+        return value
+
+    def _words(self, key: Key, value: Any, path: Path, what: str) -> str:
         if not isinstance(value, str) or not value or "\0" in value:
             raise self.fail(path, f"{what} must be a text that is not empty, not {shown(value)}")
         if key.kind == "choice" and value not in key.choices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ctxbuild.errors import CtxfileError, UnknownTarget
 from ctxbuild.source.defaults import DEFAULT_BUDGET
@@ -13,6 +13,7 @@ FILE_NAME = "ctxfile.toml"
 
 Form = Literal["full", "skeleton", "summary", "name"]
 Docstrings = Literal["auto", "full", "first", "none"]
+Source = Literal["files", "entry", "question", "docs", "diff", "transcript", "memory"]
 
 
 class Layer(NamedTuple):
@@ -21,15 +22,23 @@ class Layer(NamedTuple):
     Attributes:
         name: unique in its target.
         source: which kind of source it is drawn from.
-        patterns: what `files` or `entry` lists.
+        patterns: what the source key says: globs, or the one text of a `question`, `diff`,
+            `transcript` or `memory`.
         budget: most tokens it may have, None for what its target has left.
         pin: nothing of it is dropped or shortened.
+        priority: layers are filled from high to low; above 0, what others leave unused flows
+            on to it.
+        position: where it stands; None where it is declared, between prefix and suffix.
+        restate: turns of a session from which on it is said once more at the end; 0 never.
+        hydrate: whether units that a session is about to change stand in it in full.
         form: how much of each file is shown at best; None for `entry`.
         docstrings, dependents, tests, bodies: for `entry`; the target's unless it has its own.
+        options: (name, value) of the options that only layers of its source have, in the
+            order of `schema.OPTIONS`, defaults filled in.
     """
 
     name: str
-    source: Literal["files", "entry"]
+    source: Source
     patterns: tuple[str, ...]
     budget: int | None = None
     pin: bool = False
@@ -38,6 +47,36 @@ class Layer(NamedTuple):
     dependents: int = 0
     tests: bool = False
     bodies: bool = False
+    options: tuple[tuple[str, Any], ...] = ()
+    priority: int = 0
+    position: Literal["prefix", "middle", "suffix"] | None = None
+    restate: int = 0
+    hydrate: bool = False
+
+    def option(self, name: str) -> Any:
+        """The value of an option that layers of this source have."""
+        return dict(self.options)[name]
+
+
+class CheckRule(NamedTuple):
+    """A check of outputs that a target declares.
+
+    Attributes:
+        pattern: a regular expression that is tried on every line.
+        path: a glob of the outputs that are meant, "" for all.
+        language: of the outputs that are meant, "" for all.
+        required: the pattern must be found, where else it must not.
+        target: whose rule it is.
+    """
+
+    name: str
+    pattern: str
+    path: str = ""
+    language: str = ""
+    message: str = ""
+    level: Literal["error", "warning", "note"] = "error"
+    required: bool = False
+    target: str = ""
 
 
 class Target(NamedTuple):
@@ -53,6 +92,9 @@ class Target(NamedTuple):
         prefer: path of an earlier pack whose layout is kept, relative to the ctxfile; None
             for a layout that depends on the sources alone.
         docstrings, dependents, tests, bodies: what its `entry` layers have by default.
+        rules: what `ctxbuild lint` checks besides the packet's items.
+        forbid: signs of rot for which a check fails.
+        oversized, noise, duplication, domination: their thresholds, see `pack/rot.py`.
     """
 
     name: str
@@ -67,6 +109,12 @@ class Target(NamedTuple):
     tests: bool = False
     bodies: bool = False
     prefer: str | None = None
+    rules: tuple[CheckRule, ...] = ()
+    forbid: tuple[str, ...] = ()
+    oversized: float = 0.9
+    noise: float = 0.3
+    duplication: int = 2
+    domination: float = 0.6
 
 
 class Project(NamedTuple):
@@ -131,7 +179,8 @@ class Ctxfile(NamedTuple):
 
 def declaration(target: Target, tokenizer: str) -> bytes:
     """All that a target's pack depends on besides its sources: equal bytes, equal meaning."""
-    return repr((target, tokenizer)).encode()
+    # Rules check outputs: no pack depends on them.
+    return repr((target._replace(rules=()), tokenizer)).encode()
 
 
 def find(start: str) -> str | None:

@@ -104,8 +104,13 @@ def nested_kind(directory: str) -> str:
     return "submodule" if f"{os.sep}modules{os.sep}" in gitdir else "nested repository"
 
 
-def run(root: str, *arguments: str) -> Answer:
+def run(root: str, *arguments: str, data: bytes = b"") -> Answer:
     """Run git in `root`.
+
+    Args:
+        root: a directory.
+        arguments: of git.
+        data: what it reads from its standard input.
 
     Returns:
         Its output; with a problem, in one line, if git is missing or refuses.
@@ -117,7 +122,7 @@ def run(root: str, *arguments: str) -> Answer:
             command(*arguments),
             cwd=root,
             env=environment(),
-            stdin=subprocess.DEVNULL,
+            input=data,
             capture_output=True,
             timeout=_TIMEOUT_SECONDS,
             check=False,

@@ -7,12 +7,21 @@ read before (`stores/parsed.py`), not what reads it.
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from ctxbuild.errors import CtxfileError
-from ctxbuild.source import schema
+from ctxbuild.source import presets, schema
 from ctxbuild.source.check import NAME_HINT, Checker, Path, is_name, suggestion
-from ctxbuild.source.ctxfile import Ctxfile, Layer, Project, Target
+from ctxbuild.source.ctxfile import CheckRule, Ctxfile, Layer, Project, Source, Target
+
+_SESSION = ("transcript", "memory")
+_GLOBS = ("files", "entry", "docs")
+_ENTRY_OPTIONS = ("docstrings", "dependents", "tests", "bodies")
+_OWNERS: dict[str, list[str]] = {"form": ["files"]} | {key: ["entry"] for key in _ENTRY_OPTIONS}
+for _source, _keys in schema.OPTIONS.items():
+    for _key in _keys:
+        _OWNERS.setdefault(_key.name, []).append(_source)
 
 
 def parse(text: str, name: str) -> Ctxfile:
@@ -93,7 +102,9 @@ class _Reader(Checker):
     def _target(self, name: str, raw: dict[str, Any]) -> Target:
         merged, homes = self._extended(name, raw)
         where = f"target {name!r}"
-        values = self.values(merged, schema.TARGET, ("targets", name), where)
+        expanded = presets.expand(merged, schema.SOURCES) if "preset" in merged else None
+        keys = expanded.keys if expanded else merged
+        values = self.values(keys, schema.TARGET, ("targets", name), where)
 
         def place(key: str) -> Path:
             own = key in raw[name]
@@ -104,30 +115,84 @@ class _Reader(Checker):
             key = "reserve" if "reserve" in raw[name] else "budget"
             message = f"{where} reserves {reserve} of its {budget} tokens: nothing is left"
             raise self.fail(place(key), message)
-        given = [key for key in merged if key in {*schema.SOURCES, "layers"}]
-        if not given:
-            hint = "add `entry = [...]`, `files = [...]` or `[[targets." + name + ".layers]]`"
-            raise self.fail(("targets", name), f"{where} has no layers", hint)
-        if len(given) > 1:
-            message = f"{where} has both {given[0]!r} and {given[1]!r}"
-            raise self.fail(place(given[1]), message, "write each as a layer of its own")
-        base = ("targets", homes[given[0]])
-        options = {key: values[key] for key in ("docstrings", "dependents", "tests", "bodies")}
-        if given[0] == "layers":
-            layers = self._layers(merged["layers"], (*base, "layers"), where, options)
+        options = {key: values[key] for key in _ENTRY_OPTIONS}
+        own = {key.name for key in schema.option_keys()}
+        options |= {key: value for key in own if (value := values.pop(key)) is not None}
+        if expanded:
+            placed = [self._home(name, each, homes) for each in expanded.layers]
+            tables = [
+                (each.table, path) for each, path in zip(expanded.layers, placed, strict=True)
+            ]
         else:
-            only = {given[0]: merged[given[0]]}
-            layers = (self._layer(only, base, where, options),)
-        for index, layer in enumerate(layers):
+            tables = self._tables(name, merged, homes, place)
+        layers = _apart(self._layers(tables, where, options))
+        for layer, (_, path) in zip(layers, tables, strict=True):
             if layer.budget is not None and layer.budget > budget - reserve:
                 message = (
                     f"layer {layer.name!r} of {where} has budget {layer.budget}, "
                     f"its target only {budget - reserve}"
                 )
-                raise self.fail((*base, "layers", index, "budget"), message)
-        for key in ("extends", "files", "entry", "layers"):
+                raise self.fail((*path, "budget"), message)
+        for key in ("extends", "preset", *schema.SOURCES, "layers"):
             del values[key]
+        home = ("targets", homes.get("rules", name), "rules")
+        values["rules"] = self._rules(values["rules"], home, where)
         return Target(name, layers, **values)
+
+    def _rules(
+        self, tables: tuple[dict[str, Any], ...], path: Path, where: str
+    ) -> tuple[CheckRule, ...]:
+        found: dict[str, CheckRule] = {}
+        for index, table in enumerate(tables):
+            what = f"rule {index + 1} of {where}"
+            values = self.values(table, schema.RULE, (*path, index), what)
+            if values["pattern"] is None:
+                raise self.fail((*path, index), f"{what} has no pattern", "add `pattern = '...'`")
+            self._regular(values["pattern"], (*path, index, "pattern"), what)
+            given = {key: value for key, value in values.items() if value is not None}
+            rule = CheckRule(**{"name": str(index + 1), **given, "target": str(path[1])})
+            if rule.name in found:
+                message = f"{where} has two rules named {rule.name!r}"
+                raise self.fail((*path, index, "name"), message)
+            found[rule.name] = rule
+        return tuple(found.values())
+
+    def _regular(self, pattern: str, path: Path, what: str) -> None:
+        import re
+
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            message = f"the pattern of {what} is no regular expression: {error}"
+            raise self.fail(path, message) from error
+
+    def _home(self, name: str, placed: presets.Placed, homes: dict[str, str]) -> Path:
+        """Where a layer of a target with a preset is written."""
+        if placed.number is not None:
+            return ("targets", homes["layers"], "layers", placed.number)
+        return ("targets", homes.get(placed.key, name), placed.key)
+
+    def _tables(
+        self,
+        name: str,
+        merged: dict[str, Any],
+        homes: dict[str, str],
+        place: Callable[[str], Path],
+    ) -> list[tuple[Any, Path]]:
+        """The tables of a target's layers, and where they stand."""
+        where = f"target {name!r}"
+        given = [key for key in merged if key in {*schema.SOURCES, "layers"}]
+        if not given:
+            hint = "add `entry = [...]`, another source key or `[[targets." + name + ".layers]]`"
+            raise self.fail(("targets", name), f"{where} has no layers", hint)
+        if len(given) > 1:
+            message = f"{where} has both {given[0]!r} and {given[1]!r}"
+            raise self.fail(place(given[1]), message, "write each as a layer of its own")
+        base = ("targets", homes[given[0]])
+        if given[0] != "layers":
+            return [({given[0]: merged[given[0]]}, base)]
+        path = (*base, "layers")
+        return [(table, (*path, index)) for index, table in enumerate(merged["layers"])]
 
     def _extended(self, name: str, raw: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         """The target's keys over those of what it extends, and whose each key is."""
@@ -147,7 +212,9 @@ class _Reader(Checker):
         homes: dict[str, str] = {}
         sources = {*schema.SOURCES, "layers"}
         for step in reversed(chain):
-            if sources & raw[step].keys():
+            # To a preset that is inherited, sources are added; else they replace those above.
+            added = "preset" in merged and "preset" not in raw[step]
+            if {*sources, "preset"} & raw[step].keys() and not added:
                 merged = {key: value for key, value in merged.items() if key not in sources}
             merged |= raw[step]
             homes |= dict.fromkeys(raw[step], step)
@@ -155,46 +222,78 @@ class _Reader(Checker):
         return merged, homes
 
     def _layers(
-        self, raw: list[Any], path: Path, where: str, options: dict[str, Any]
+        self, tables: list[tuple[Any, Path]], where: str, options: dict[str, Any]
     ) -> tuple[Layer, ...]:
         layers: list[Layer] = []
-        for index, table in enumerate(raw):
-            layer = self._layer(table, (*path, index), f"layer {index + 1} of {where}", options)
+        for index, (table, path) in enumerate(tables):
+            what = where if len(path) == 2 else f"layer {index + 1} of {where}"
+            layer = self._layer(table, path, what, options)
             if any(layer.name == other.name for other in layers):
                 message = f"{where} has two layers named {layer.name!r}"
-                raise self.fail((*path, index, "name"), message, "give each a `name`")
+                raise self.fail((*path, "name"), message, "give each a `name`")
             layers.append(layer)
         return tuple(layers)
 
     def _layer(self, raw: Any, path: Path, where: str, options: dict[str, Any]) -> Layer:
         if not isinstance(raw, dict):
             raise self.fail(path, f"{where} must be a table")
-        values = self.values(raw, schema.LAYER, path, where)
+        empty = raw.get("files") == ()  # of a preset: what the session names comes in
+        values = self.values({**raw, "files": ["*"]} if empty else raw, schema.LAYER, path, where)
         given = [key for key in schema.SOURCES if key in raw]
         if len(given) != 1:
             names = " and ".join(repr(key) for key in (given or schema.SOURCES))
             message = f"{where} has both {names}" if given else f"{where} has none of {names}"
             raise self.fail((*path, given[-1]) if given else path, message, "give it exactly one")
         source = given[0]
-        for index, pattern in enumerate(values[source]):
-            file, separator, symbol = pattern.partition("::")
-            if separator and source == "entry" and not symbol:
-                message = f"{pattern!r} in {source!r} names no symbol after '::'"
-                raise self.fail((*path, source, index), message)
-            self.pattern(file if source == "entry" else pattern, (*path, source, index), source)
-        misplaced = {"files": tuple(options), "entry": ("form",)}[source]
-        for key in misplaced:
-            if key in raw:
-                other = "entry" if source == "files" else "files"
-                message = f"key {key!r} in {where} is for {other!r} layers, this one has {source!r}"
+        said = () if empty else values[source]
+        patterns = (said,) if isinstance(said, str) else said
+        if source in _GLOBS:
+            self._patterns(source, patterns, (*path, source))
+        for key in raw:
+            if key in _OWNERS and source not in _OWNERS[key]:
+                owners = " and ".join(repr(owner) for owner in _OWNERS[key])
+                message = f"key {key!r} in {where} is for {owners} layers, this one has {source!r}"
                 raise self.fail((*path, key), message)
-        own = {key: value for key in options if (value := values[key]) is not None}
+        entry = {}
+        if source == "entry":
+            own = {key: value for key in _ENTRY_OPTIONS if (value := values[key]) is not None}
+            entry = {key: options[key] for key in _ENTRY_OPTIONS} | own
         return Layer(
             values["name"] or source,
-            cast("Literal['files', 'entry']", source),
-            values[source],
+            cast("Source", source),
+            patterns,
             values["budget"],
             values["pin"],
             values["form"] if source == "files" else None,
-            **(options | own if source == "entry" else {}),
+            **entry,
+            options=tuple(
+                (key.name, _first(values[key.name], options.get(key.name), key.default))
+                for key in schema.OPTIONS.get(source, ())
+            ),
+            **{key: values[key] for key in ("priority", "position", "restate", "hydrate")},
         )
+
+    def _patterns(self, source: str, patterns: tuple[str, ...], path: Path) -> None:
+        for index, pattern in enumerate(patterns):
+            file, separator, symbol = pattern.partition("::")
+            if separator and source == "entry" and not symbol:
+                message = f"{pattern!r} in {source!r} names no symbol after '::'"
+                raise self.fail((*path, index), message)
+            self.pattern(file if source == "entry" else pattern, (*path, index), source)
+
+
+def _apart(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """The layers; those of differences know the files of the session, which are no change."""
+    session = sorted(p for e in layers if e.source in _SESSION for p in e.patterns)
+    if not session:
+        return layers
+    files = ("apart", tuple(os.path.normpath(path).replace(os.sep, "/") for path in session))
+    return tuple(
+        layer._replace(options=(*layer.options, files)) if layer.source == "diff" else layer
+        for layer in layers
+    )
+
+
+def _first(*values: Any) -> Any:
+    """The first value that was given."""
+    return next((value for value in values if value is not None), None)

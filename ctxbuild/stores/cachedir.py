@@ -42,7 +42,7 @@ Nothing in here belongs into version control, and none of it is read by hand:
 # first two; outputs may have been written before.
 _WELCOME: Final = frozenset({".gitignore", "README.md", "packs", "corpora", "lock", "cookies"})
 # What a change of format leaves alone: labels, the lock, and what is not ours to delete.
-_KEPT: Final = _WELCOME | {"CACHEDIR.TAG", "FORMAT"}
+_KEPT: Final = _WELCOME | {"CACHEDIR.TAG", "FORMAT", "originals", "log"}
 
 
 def prepare(directory: Path, warn: Warn) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ctxbuild.source import ctxfile as ctxfiles
-from ctxbuild.source.ctxfile import Ctxfile, Layer, Project, Target
+from ctxbuild.source.ctxfile import CheckRule, Ctxfile, Layer, Project, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ NAME = "ctxfile.json"
 _CACHE = ".ctxbuild"
 _READERS = tuple(
     os.path.join(os.path.dirname(ctxfiles.__file__), f"{name}.py")
-    for name in ("ctxfile", "defaults", "schema", "check", "reading")
+    for name in ("presets", "ctxfile", "defaults", "schema", "check", "reading")
 )
 
 
@@ -79,7 +79,8 @@ def _recall(path: str, key: str, name: str) -> Ctxfile | None:
 
 def _target(row: list[Any]) -> Target:
     name, layers, *rest = row
-    return Target(name, tuple(Layer(*map(_tuples, each)) for each in layers), *map(_tuples, rest))
+    made = Target(name, tuple(Layer(*map(_tuples, each)) for each in layers), *map(_tuples, rest))
+    return made._replace(rules=tuple(CheckRule(*rule) for rule in made.rules))
 
 
 def _tuples(value: Any) -> Any:

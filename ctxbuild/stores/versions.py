@@ -12,11 +12,33 @@ import xxhash
 _STAGE_SOURCES = {
     "facts": ("model.py", "facts", "pack/questions.py", "pack/codec.py", "pack/tokens.py"),
     "resolve": ("model.py", "graph", "pack/questions.py", "pack/codec.py"),
-    "plan": ("model.py", "graph", "select", "pack", "source/ctxfile.py"),
+    "documents": (
+        *("model.py", "facts", "graph/documents.py", "graph/documents_links.py"),
+        *("pack/documents.py", "pack/codec.py"),
+    ),
+    "navigation": ("model.py", "facts", "graph", "pack/documents.py", "pack/codec.py"),
+    "plan": (
+        *("model.py", "facts", "graph", "select", "pack"),
+        *("source/ctxfile.py", "source/diffs.py"),
+    ),
 }
-_FOLDERS = ("", "engine", "facts", "facts/languages", "graph", "pack", "select", "source")
+_FOLDERS = (
+    "",
+    "engine",
+    "facts",
+    "facts/languages",
+    "graph",
+    "pack",
+    "select",
+    "select/realm",
+    "select/retrieval",
+    "source",
+)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PARSERS = ("tree-sitter", "tree-sitter-python", "toktok-rs", "tiktoken", "msgspec")
+_PARSERS = (
+    *("tree-sitter", "tree-sitter-python", "toktok-rs", "tiktoken", "msgspec"),
+    *("markdown-it-py", "mdit-py-plugins", "docutils"),
+)
 
 
 def stage_versions(connection: sqlite3.Connection) -> dict[str, str]:
@@ -55,6 +77,11 @@ def code_directories() -> list[str]:
     own = [os.path.join(_PACKAGE, *folder.split("/")) for folder in _FOLDERS]
     installed = [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
     return [*own, *installed]
+
+
+def code_files() -> list[str]:
+    """The files of which a change changes `installation_stamp`."""
+    return [os.path.join(_PACKAGE, name) for name in _package_files()]
 
 
 def code_of(versions: dict[str, str]) -> str:

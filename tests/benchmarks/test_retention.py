@@ -36,9 +36,10 @@ def test_a_commit_that_touches_nothing_leaves_the_pack_and_one_that_does_breaks_
     assert trail.broken == {("used", "skeleton", "changed"): 1}
     (retained,) = trail.retained
     assert 0 < retained < 1
-    assert trail.fresh > 0
+    assert all(bill.fresh > 0 for bill in trail.bills.values())
     rows = list(rows_of("shop", trails))
-    assert len(rows) == 2 * (2 + 2 + 1 + 1) + 2 * (2 + 1) + 2 * 3
+    stable, prefer, costs = 2 + 2 + 2 + 1 + 1, 2 + 1, 2 * 4
+    assert len(rows) == len(BUDGETS) * (stable + prefer + costs)
     shares = [row for row in rows if row.unit == ""]
     assert all(0 <= row.value <= 1 for row in shares)
 

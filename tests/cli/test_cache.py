@@ -42,8 +42,9 @@ def test_info_counts_what_is_held(shop):
     )
     head, columns, *rows = shop("cache", "info").out.splitlines()
     assert (head, columns.split()) == ("ROOT/.ctxbuild", ["part", "size", "holds"])
-    assert [row.split()[0] for row in rows] == ["state", "values", "packs", "history"]
-    assert rows[-1].endswith("2 packs that a delta can begin from")
+    assert [row.split()[0] for row in rows] == ["state", "values", "packs", "history", "log"]
+    assert rows[-2].endswith("2 packs that a delta can begin from")
+    assert rows[-1].endswith("2 builds")
 
 
 def test_gc_drops_what_nothing_reaches_and_no_pack_notices(shop):

@@ -186,20 +186,14 @@ differ, only this update holds. What it does not mention is as it was.
         """Puts a thing in."""
 ```
 
-### shop/app.py (full)
+### shop/app.py (as a patch)
 
-```python
-"""Sells things."""
-
-import json
-from shop.cart import Cart
-
-
-def sell(names):
-    cart = Cart()
-    for name in names:
-        cart.add(name, 1)
-    return json.dumps(cart.total())
+```diff
+@@ -9,3 +9,3 @@
+     for name in names:
+-        cart.add(name)
++        cart.add(name, 1)
+     return json.dumps(cart.total())
 ```
 '''
 
@@ -207,7 +201,7 @@ def sell(names):
 def test_the_appendix_is_on_stdout_and_the_advice_on_stderr(repository):
     outcome = edited(repository)("delta", "app", "--since", "app@HEAD")
     assert (outcome.code, outcome.out) == (0, APPENDIX)
-    assert outcome.err.startswith("a fresh pack is cheaper: 145 tokens behind what was read cost $")
+    assert outcome.err.startswith("a fresh pack is cheaper: 142 tokens behind what was read cost $")
     assert "(claude-sonnet-4-5, list prices of 20" in outcome.err
 
 

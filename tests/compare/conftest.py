@@ -32,11 +32,12 @@ def block(unit: str, text: str = "", **fields) -> Shown:
     return replace(made, **fields)
 
 
-def artifact(*blocks: Shown, target: str = "app") -> Artifact:
+def artifact(*blocks: Shown, target: str = "app", questions=()) -> Artifact:
     """An artifact of these blocks, with a digest of what they are."""
     digest = f"sha256:{sha256(repr(blocks).encode()).hexdigest()}"
     tokens = sum(each.tokens for each in blocks)
-    return Artifact(Head(target, digest, "o200k_base", 1000, 0, tokens), tuple(blocks))
+    head = Head(target, digest, "o200k_base", 1000, 0, tokens, questions=questions)
+    return Artifact(head, tuple(blocks))
 
 
 TEXTS = st.sampled_from(
@@ -58,12 +59,14 @@ BLOCKS = st.builds(
     lines=st.none() | st.tuples(st.integers(1, 9), st.integers(10, 19)),
     reasons=st.lists(CAUSES, max_size=2).map(tuple),
 )
-ARTIFACTS = st.lists(BLOCKS, max_size=8, unique_by=lambda each: each.unit).map(
-    lambda blocks: artifact(*blocks)
+ARTIFACTS = st.builds(
+    lambda blocks, asked: artifact(*blocks, questions=asked),
+    st.lists(BLOCKS, max_size=8, unique_by=lambda each: each.unit),
+    st.sampled_from([(), (("ask", "Where is it saved?"),)]),
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make():
     """`block` and `artifact`, for tests that cannot import from here."""
     return block, artifact

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ctxbuild.compare.delta import appendix, apply, delta, delta_data, delta_from
@@ -65,14 +66,10 @@ differ, only this update holds. What it does not mention is as it was.
 ### app.py (as a patch)
 
 ```diff
-@@ -18,7 +18,7 @@
- x = 1
- x = 1
+@@ -20,3 +20,3 @@
  x = 1
 -old = 1
 +new = 1
- x = 1
- x = 1
  x = 1
 ```
 
@@ -117,6 +114,59 @@ def test_the_appendix_reads_like_this(make):
         block("names.py#names", "- names.py: A, B\n", **line),
     )
     assert appendix(old, new, crowded_out={"crowded.py::out", "far.py"}) == APPENDIX
+
+
+LINES = st.lists(
+    st.sampled_from(["def f():", "    return 1", "    pass", "", "x = 1"]), max_size=40
+)
+
+
+def _patched(text: str, patch: str) -> str:
+    """The text with each hunk put where its lines stand, whatever its numbers say."""
+    text = f"\n{text}"
+    done, end = [], 0
+    for hunk in re.split(r"^@@ .* @@\n", patch, flags=re.MULTILINE)[1:]:
+        lines = hunk.split("\n")[:-1]
+        was = "\n" + "".join(f"{line[1:]}\n" for line in lines if line[0] != "+")
+        at = text.index(was)
+        assert text.find(was, at + 1) < 0
+        done += [text[end : at + 1], *(f"{line[1:]}\n" for line in lines if line[0] != "-")]
+        end = at + len(was)
+    return "".join([*done, text[end:]])[1:]
+
+
+@settings(max_examples=300)
+@given(LINES, st.integers(0, 40), LINES)
+def test_a_patch_says_by_its_lines_alone_what_the_new_text_is(make, any_lines, at, more):
+    block, artifact = make
+    numbered = [f"{line}  # {number}" for number, line in enumerate(any_lines * 3)]
+    old = any_lines + numbered
+    new = [*old[:at], *more[:3], *old[at + 2 :]]
+    before, after = ("".join(f"{line}\n" for line in lines) for lines in (old, new))
+    assume(before != after)
+    text = appendix(artifact(block("a.py", before)), artifact(block("a.py", after)))
+    _, found, rest = text.partition("```diff\n")
+    if found:
+        assert _patched(before, rest.removesuffix("```\n")) == after
+    else:
+        assert after in text
+
+
+def test_a_change_among_like_lines_is_shown_with_as_much_of_them_as_tells_the_place(make):
+    block, artifact = make
+    lines = [f"    a{number} = 1\n    pass\n    pass\n" for number in range(9)]
+    old = "".join(lines)
+    new = old.replace("a4 = 1\n    pass\n    pass\n", "a4 = 1\n    pass\n    x()\n    pass\n")
+    text = appendix(artifact(block("a.py", old)), artifact(block("a.py", new)))
+    assert "@@ -12,6 +12,7 @@\n     pass\n     a4 = 1\n     pass\n+    x()\n     pass\n" in text
+
+
+def test_a_text_is_given_whole_where_no_patch_would_tell_the_place(make):
+    block, artifact = make
+    old, new = "x = 1\n" * 80, "x = 1\n" * 40 + "y = 1\n" + "x = 1\n" * 40
+    text = appendix(artifact(block("a.py", old)), artifact(block("a.py", new)))
+    assert "```diff" not in text
+    assert f"```python\n{new}```\n" in text
 
 
 def test_a_fence_is_longer_than_any_in_what_it_holds(make):

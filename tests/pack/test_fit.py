@@ -200,3 +200,26 @@ def test_a_form_that_a_better_one_undercuts_is_no_offer():
     candidate = replace(make("f::a", (1,)).candidate, ladder=ladder)
     made = offer(candidate, ["long", "short"], [9, 4])
     assert (made.texts, made.costs) == (("short",), (4,))
+
+
+# --- stand-ins --------------------------------------------------------------------------------
+
+
+def hunk(unit, size):
+    """A unit of so many tokens that a line of three tokens stands for."""
+    return make(unit, (3, size), phases=(5, 1), worths=(0.1, 3.0))
+
+
+def test_a_stand_in_is_bought_only_for_what_has_nothing_else():
+    offers = [hunk("a", 10), hunk("b", 10)]
+    assert choose(offers, FREE, 100).rungs == {"a": 1, "b": 1}
+    assert choose(offers, FREE, 14).rungs == {"a": 1, "b": 0}
+
+
+def test_room_is_kept_for_stand_ins_where_something_is_left_out():
+    offers = [hunk(f"u{n}", 10) for n in range(20)]
+    found = choose(offers, FREE, 100)
+    names = [unit for unit, rung in found.rungs.items() if rung == 0]
+    assert len(names) >= 5
+    assert found.tokens <= 100
+    assert found.tokens == 3 * len(names) + 10 * (len(found.rungs) - len(names))

@@ -197,6 +197,20 @@ def test_a_root_that_is_deleted_and_made_again_is_watched_again(daemon, tmp_path
     assert "again: list" in project.pack()
 
 
+def test_a_daemon_that_nobody_asks_ends_when_its_project_is_gone(daemons, shop):
+    daemon = daemons(shop, "--idle", "1")
+    shutil.rmtree(shop.root)
+    eventually(lambda: not is_alive(daemon.pid))
+
+
+def is_alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
 def test_a_deleted_cache_is_built_again(daemon, tmp_path):
     daemon.build()
     shutil.rmtree(daemon.project.root / ".ctxbuild")

@@ -386,7 +386,15 @@ def test_a_deleted_or_altered_output_is_restored(built):
 # --- options ------------------------------------------------------------------------------------
 
 BASE = 'version = 1\n[targets.app]\nentry = ["shop/store.py"]\nbudget = 4000\n'
+QUESTION = BASE.replace('entry = ["shop/store.py"]', 'question = "Where is a value saved?"')
+DOCS = BASE.replace("entry", "docs").replace("store", "*") + 'task = "saves things"\n'
+SESSION = BASE.replace('entry = ["shop/store.py"]', 'transcript = "session.jsonl"')
 OPTIONS = {
+    "task": DOCS,
+    "profile": DOCS + 'profile = "api"\n',
+    "policy": DOCS + 'policy = "model"\n',
+    "steps": DOCS + "steps = 1\n",
+    "precedence": DOCS + 'precedence = "shop/app.py"\n',
     "budget": BASE.replace("4000", "90"),
     "reserve": BASE + "reserve = 3900\n",
     "headers": BASE + 'headers = "full"\n',
@@ -410,6 +418,32 @@ OPTIONS = {
     + '[[targets.app.layers]]\nname = "n"\nentry = ["shop/store.py"]\n',
     "pin": BASE.replace('entry = ["shop/store.py"]\n', "")
     + '[[targets.app.layers]]\nname = "n"\nentry = ["shop/store.py"]\npin = true\n',
+    "least-score": QUESTION + "least-score = 1.0\n",
+    "cap": QUESTION + "cap = 1\n",
+    "per-file": QUESTION + "per-file = 1\n",
+    "candidates": QUESTION + "candidates = 1\n",
+    "slice-over": QUESTION + "slice-over = 20\n",
+    "forbid": BASE + 'forbid = ["OVERSIZED"]\noversized = 0.01\n',
+    "oversized": QUESTION + "oversized = 0.01\n",
+    "noise": QUESTION + "noise = 1.0\n",
+    "threshold": SESSION + "threshold = 20\n",
+    "recent": SESSION + "recent = 1\nthreshold = 20\n",
+    "compaction": SESSION + 'compaction = "model"\nthreshold = 20\n',
+    "about": SESSION + 'about = "Where is a value saved?"\n',
+    "duplication": QUESTION + "duplication = 1\n",
+    "domination": QUESTION + "domination = 0.01\n",
+    "preset": BASE
+    + 'preset = "agent"\n[[targets.app.layers]]\nname = "scene"\nfiles = "shop/app.py"\n',
+    **{
+        key: BASE.replace('entry = ["shop/store.py"]\n', "")
+        + f'[[targets.app.layers]]\nname = "n"\nentry = ["shop/store.py"]\n{key} = {value}\n'
+        for key, value in {
+            "priority": "5",
+            "position": '"suffix"',
+            "restate": "3",
+            "hydrate": "true",
+        }.items()
+    },
     "form": BASE.replace('entry = ["shop/store.py"]\n', "")
     + '[[targets.app.layers]]\nfiles = ["shop/store.py"]\nform = "skeleton"\n',
 }
@@ -424,6 +458,7 @@ def test_every_option_alone_changes_the_key_and_gives_what_a_clean_build_gives(
 ):
     shop.put("tests/test_shop.py", "from shop.store import Store\n\ndef test_save(): Store('x')\n")
     shop.replace("shop/disk.py", "class Disk:\n", 'class Disk:\n    """Bytes by key."""\n\n')
+    shop.put("session.jsonl", '{"role": "user", "content": "Where is a value saved?"}\n' * 9)
     shop.put("ctxfile.toml", BASE)
     shop.build()
     before = shop.outputs()
@@ -447,5 +482,9 @@ def test_every_key_of_the_schema_is_among_the_options_tested():
 
     keys = {key.name for key in (*schema.TARGET, *schema.LAYER)} - {"extends", "name"}
     tested = {*OPTIONS, "question", "docs", "diff", "transcript", "memory"}
+    # They check outputs and change no pack, see tests/serve/test_packet_runs.py.
+    tested |= {"rules"}
+    # Options of `diff` layers: they need a repository, see tests/select/test_diff.py.
+    tested |= {"untracked", "generated", "history", "neighbours"}
     assert keys <= tested, keys - tested
     assert all(parse(text).targets for text in OPTIONS.values())

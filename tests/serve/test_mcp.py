@@ -24,7 +24,8 @@ from ctxbuild.serve.toolbox import MOST_TOKENS, Toolbox
 from ctxbuild.source import ctxfile
 
 URI = "ctx://pack/app"
-ALL = ["list_packs", "get_pack", "why", "expand", "delta_since"]
+READING = ["list_packs", "get_pack", "why", "expand", "delta_since", "assemble"]
+ALL = [*READING, "remember"]
 
 
 def toolbox(shop):
@@ -176,18 +177,95 @@ def test_clients_of_the_older_protocol_subscribe_and_are_told(built):
 # --- tools --------------------------------------------------------------------------------
 
 
-def test_every_tool_only_reads(built):
+def test_every_tool_only_reads_but_the_one_that_remembers(built):
     async def scenario():
         async with client_of(built) as client:
             tools = (await client.list_tools()).tools
             assert [tool.name for tool in tools] == ALL
-            assert all(tool.annotations.read_only_hint for tool in tools)
+            assert [tool.name for tool in tools if tool.annotations.read_only_hint] == READING
+            (writing,) = [tool for tool in tools if not tool.annotations.read_only_hint]
+            assert writing.annotations.destructive_hint is False
+            assert writing.annotations.idempotent_hint is True
             assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
-            assert [t.name for t in tools if t.output_schema] == ["list_packs", "why"]
+            assert [t.name for t in tools if t.output_schema] == [
+                *("list_packs", "why", "assemble"),
+            ]
 
     before = built.outputs()
     run(scenario)
     assert built.outputs() == before
+
+
+LAYERED = """\
+version = 1
+[targets.agent]
+budget = 4000
+reserve = 500
+[[targets.agent.layers]]
+name = "code"
+entry = ["shop/app.py"]
+budget = 1000
+[[targets.agent.layers]]
+name = "session"
+transcript = "session.jsonl"
+budget = 2000
+[[targets.agent.layers]]
+name = "memory"
+memory = "NOTES.md"
+budget = 500
+"""
+
+
+def test_a_session_is_assembled_and_a_finding_remembered_for_the_next_one(shop):
+    shop.put("ctxfile.toml", LAYERED)
+    shop.put("NOTES.md", "# Notes\n")
+    messages = [{"role": "user", "content": "Is put() right?"}]
+    finding = "shop/disk.py: found put() keeps nothing; severity high; suggest keep it"
+
+    async def scenario():
+        async with client_of(shop) as client:
+            arguments = {"target": "agent", "messages": messages}
+            facts = (await client.call_tool("assemble", arguments)).structured_content
+            (message,) = facts["messages"]
+            head, task = [block["text"] for block in message["content"]]
+            assert head.startswith("<!-- ctxbuild:pack agent -->\n# agent\n")
+            assert task == "Is put() right?"
+            assert facts["tokens"] < 3500
+            assert facts["dropped"] == []
+
+            said = text_of(await client.call_tool("remember", {"finding": finding}))
+            assert said == "added to NOTES.md: shop/disk.py: found put() keeps nothing\n"
+            said = text_of(await client.call_tool("remember", {"finding": finding}))
+            assert said.startswith("merged in NOTES.md")
+            facts = (await client.call_tool("assemble", arguments)).structured_content
+            assert f"- {finding}\n" in facts["messages"][-1]["content"][-1]["text"]
+
+    run(scenario)
+    assert finding in (shop.root / "NOTES.md").read_text()
+
+
+def test_what_assemble_and_remember_refuse(shop, tmp_path):
+    shop.put("ctxfile.toml", LAYERED)
+
+    async def scenario():
+        async with client_of(shop) as client:
+            said = await refusal(client, "assemble", target="agnet", messages=[])
+            assert "did you mean 'agent'?" in said
+            said = await refusal(client, "assemble", target="agent", messages=["hello"])
+            assert said == "assemble: 'messages' must be a list of objects"
+            said = await refusal(client, "assemble", target="agent", messages=[{"content": "x"}])
+            assert said.startswith("message 0: has neither role nor type")
+            finding = "shop/app.py: found a"
+            said = await refusal(client, "remember", finding=finding, notes="../notes.md")
+            assert said == f"../notes.md: {OUTSIDE}"
+            said = await refusal(client, "remember", finding="../../etc/passwd: found a")
+            assert said == f"../../etc/passwd: {OUTSIDE}"
+            said = await refusal(client, "remember", finding="something is wrong")
+            assert said.startswith("'something is wrong' is no finding")
+
+    run(scenario)
+    assert not (tmp_path / "notes.md").exists()
+    assert not (shop.root / "NOTES.md").exists()
 
 
 def test_list_packs_gives_facts(shop):

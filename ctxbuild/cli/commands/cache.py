@@ -62,6 +62,7 @@ def _info(args: Namespace, ctxfile: Ctxfile, console: Console) -> int:
         rows.append(("packs", size(found.pack_bytes), ""))
         kept = f"{found.kept:,} packs that a delta can begin from"
         rows.append(("history", size(found.history_bytes), kept))
+        rows.append(("log", size(found.log_bytes), f"{found.logged:,} builds"))
         console.result(f"{found.directory}\n{render.table(rows, frozenset({1}))}")
     if found.problem:
         console.warn(f"the state cannot be read: {found.problem}; see `ctxbuild cache verify`")

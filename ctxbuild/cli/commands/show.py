@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from ctxbuild.cli.console import Console
 from ctxbuild.cli.project import find_ctxfile
@@ -28,8 +29,9 @@ def arguments(parser: ArgumentParser) -> None:
     what.add_argument("--blocks", action="store_true", help="the blocks in order, without text")
     parser.add_argument(
         "--format",
-        choices=("md", "xml", "json", *_PROVIDERS),
-        help="of the pack; json also of a plan; a provider's name for parts of a request to it",
+        choices=("md", "xml", "json", "evidence", *_PROVIDERS),
+        help="of the pack; json also of a plan; evidence lists chunks with provenance; a "
+        "provider's name for parts of a request to it",
     )
     parser.add_argument(
         "--model", metavar="MODEL", help="of the provider: no cache breakpoint is below its minimum"
@@ -51,8 +53,9 @@ def run(args: Namespace, console: Console) -> int:
     if form not in (None, "json") and (args.plan or args.blocks):
         what = "--plan" if args.plan else "--blocks"
         raise UsageError(f"{what} is printed as a table or as JSON", f"leave out --format {form}")
+    since = time.time_ns()
     ctxfile = find_ctxfile(args, remember=True)
-    if not _quick(args, console, ctxfile, form):
+    if not _quick(args, console, ctxfile, form, since):
         _build(args, console, ctxfile, form)
     return 0
 
@@ -66,14 +69,16 @@ def _ending(args: Namespace, form: str | None) -> str:
     return {"json": "pack.json", "xml": "xml"}.get(form or "", "md")
 
 
-def _quick(args: Namespace, console: Console, ctxfile: Ctxfile, form: str | None) -> bool:
+def _quick(
+    args: Namespace, console: Console, ctxfile: Ctxfile, form: str | None, since: int
+) -> bool:
     """Prints the output of a target that is fresh, without what building would import."""
     ending = _ending(args, form)
-    other = form in _PROVIDERS or args.rev is not None
+    other = form in (*_PROVIDERS, "evidence") or args.rev is not None
     if not ending or other or getattr(args, "resident", None):
         return False
     warnings: list[str] = []
-    result, seen = quick_build(ctxfile, [args.target], warnings)
+    result, seen = quick_build(ctxfile, [args.target], warnings, since=since)
     if seen is not None:
         seen.connection.close()
     if result is None:
@@ -112,6 +117,10 @@ def _build(args: Namespace, console: Console, ctxfile: Ctxfile, form: str | None
         console.result(_blocks_json(files[f"{pack.target}.pack.json"]) if form else _blocks(pack))
     elif form in _PROVIDERS:
         console.result(_request(pack, ctxfile, form, args.model or ""))
+    elif form == "evidence":
+        from ctxbuild.compare.evidence import evidence_text
+
+        console.result(evidence_text(files, pack.target))
     elif f"{pack.target}.{ending}" in files:
         console.result_bytes(files[f"{pack.target}.{ending}"])
     else:

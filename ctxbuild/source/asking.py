@@ -1,0 +1,22 @@
+"""A target for a question that no ctxfile declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxbuild.source.ctxfile import Layer, Target
+from ctxbuild.source.schema import OPTIONS
+
+
+def question_target(name: str, question: str, budget: int, **keys: Any) -> Target:
+    """A target that answers one question.
+
+    Args:
+        name: of the target.
+        question: its question.
+        budget: most tokens.
+        keys: other keys of the target.
+    """
+    options = tuple((key.name, key.default) for key in OPTIONS["question"])
+    layer = Layer("question", "question", (question,), options=options)
+    return Target(name, (layer,), budget, **keys)
