@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks import build, precision, retention, watch
+from benchmarks import build, precision, question, retention, watch
 from benchmarks.corpus import CorpusError
 from benchmarks.measure import ProgramFailed
 from benchmarks.table import Row, render, write_json
@@ -23,6 +23,7 @@ from benchmarks.table import Row, render, write_json
 BENCHMARKS: dict[str, Callable[[], Iterable[Row]]] = {
     "build": build.benchmark,
     "precision": precision.benchmark,
+    "question": question.benchmark,
     "retention": retention.benchmark,
     "watch": watch.benchmark,
 }

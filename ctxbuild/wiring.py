@@ -24,6 +24,8 @@ from ctxbuild.source.scan import Changes
 from ctxbuild.stores.answers import FileAnswers
 from ctxbuild.stores.counts import RememberedCounts
 from ctxbuild.stores.disk import ValueStore
+from ctxbuild.stores.vectors import NAME as VECTORS
+from ctxbuild.stores.vectors import VectorSource
 from ctxbuild.stores.versions import code_of
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from ctxbuild.stores.look import Look
 
 Warn = Callable[[str], None]
+_EMBEDDER = outside.key_of("embedder", "")
 
 
 class Workspace:
@@ -79,6 +82,8 @@ class Workspace:
             partial(outside.open_file, root),
         )
         questions.answers = FileAnswers(cache / "models") if persistent else None
+        self._vectors = VectorSource(root, cache / VECTORS if persistent else None)
+        questions.vectors = self._vectors
         targets = {target.name: target for target in ctxfile.targets}
         self.pipeline = Pipeline(
             questions,
@@ -170,7 +175,9 @@ class Workspace:
         return tuple(sorted(outside.name_of(key) for key in moved))
 
     def _outside_state(self, key: str) -> bytes:
-        self._outside[key] = value = outside.state(self.ctxfile.root, key)
+        value = outside.state(self.ctxfile.root, key)
+        if value or key != _EMBEDDER:  # where none is named, none comes while the process runs
+            self._outside[key] = value
         return value
 
     @property
@@ -223,6 +230,7 @@ class Workspace:
         """Ends worker processes and closes the databases; uncommitted work is lost."""
         self.fanout.close()
         self.values.close()
+        self._vectors.close()
         self.connection.close()
 
 

@@ -121,6 +121,18 @@ def chat_server(monkeypatch):
     server.close()
 
 
+@pytest.fixture
+def embedding_server(monkeypatch):
+    """An embedder's endpoint on this machine, named in the environment."""
+    from tests.embeddingserver import EmbeddingServer
+
+    server = EmbeddingServer()
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    yield server
+    server.close()
+
+
 # tiktoken names a cached vocabulary by the SHA-1 of the address it would fetch it from.
 ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 ENCODINGS = ("o200k_base", "cl100k_base")

@@ -49,6 +49,7 @@ def asking(
     budget: int | None,
     base: ctxfiles.Ctxfile | None = None,
     headers: Literal["lean", "full"] = "lean",
+    vectors: str = "auto",
 ) -> ctxfiles.Ctxfile:
     """One target that answers a question.
 
@@ -58,6 +59,7 @@ def asking(
         budget: most tokens; None for the default of questions.
         base: the ctxfile whose root and [project] hold, if there is one.
         headers: how much a block's header says.
+        vectors: whether they are used where an embedder is configured: "auto" or "off".
 
     Raises:
         UsageError: the budget is none.
@@ -70,7 +72,8 @@ def asking(
     name = "answer"
     while name in {target.name.lower() for target in base.targets}:
         name += "-to-question"
-    target = question_target(name, question, budget or QUESTION_BUDGET, headers=headers)
+    most = budget or QUESTION_BUDGET
+    target = question_target(name, question, most, vectors=vectors, headers=headers)
     return base._replace(targets=(target,))
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ctxbuild.cli.console import Console
     from ctxbuild.serve.drift import Drifted
 
+_MOST_NAMED = 40
+"""Missing things that are named one by one."""
+
 _KINDS = {"task": "tasks", "file": "files under work", "finding": "findings"}
 
 
@@ -63,11 +66,13 @@ def _lines(found: Drifted, console: Console) -> Iterator[str]:
         if number
     ]
     yield f"{found.name}: states {', '.join(told) if told else 'nothing that it must'}"
-    for each, rows in found.missing:
+    for each, rows in found.missing[:_MOST_NAMED]:
         what = console.paint(f"missing {each.kind}", "red")
         yield f"  {what}: {shown(each.what)} ({shown(each.origin)})"
         if each.kind == "task":
             yield from (f"    not there: {shown(row)}" for row in rows)
+    if len(found.missing) > _MOST_NAMED:
+        yield f"  and {len(found.missing) - _MOST_NAMED:,} more: --json has all"
     for path, moved in found.movement:
         gone = f"; gone: {', '.join(map(shown, moved.gone))}" if moved.gone else ""
         yield (

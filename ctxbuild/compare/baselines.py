@@ -2,7 +2,8 @@
 
 Tier 1 cuts files every so many lines and ranks by BM25 over words as they stand. Tier
 2 cuts along syntax and ranks code-aware words. Tier 3 adds what the graph says of the
-names in the question, by reciprocal-rank fusion. None slices, denoises or steps down a form.
+names in the question, by reciprocal-rank fusion. Where an embedder is configured, tiers 1
+and 3 fuse a ranking by vectors too. None slices, denoises or steps down a form.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _row(word: str, *, anywhere: bool) -> str:
 def is_mentioned(output: Output, start: int) -> bool:
     """Whether a word is only spoken of: "never use `x`" in prose or in a comment."""
     head = output.text[max(output.text.rfind("\n", 0, start) + 1, start - 200) : start]
-    if output.language and not _COMMENT.search(head):
+    if output.language and not _COMMENT.search(head) and not _in_docstring(output, start):
         return False
     if not head.strip(" \t-*>#`\"'") or not _NEGATED.search(head[-_REACH:]):
         before = output.text[max(0, start - _REACH) : start]
@@ -65,6 +65,13 @@ def is_mentioned(output: Output, start: int) -> bool:
         wrapped = before.rpartition("\n\n")[2]
         return not output.language and _NEGATED.search(wrapped.replace("\n", " ")) is not None
     return True
+
+
+def _in_docstring(output: Output, at: int) -> bool:
+    """Whether a string of three quotes is open at a place."""
+    if output.language != "python":
+        return False
+    return any(output.text.count(quotes, 0, at) % 2 for quotes in ('"""', "'''"))
 
 
 def is_quoted(text: str, at: int) -> bool:

@@ -141,7 +141,7 @@ def _prohibitions(text: str) -> Iterator[Check]:
             first = not said.startswith(("end", "close"))
             yield Edge(tuple(s for s, _ in spans), first, allowed=False, scope=scope)
             continue
-        yield from _forbidden(spans, scope)
+        yield from _forbidden(spans, scope, _named_before(text, negation.start()))
     yield from _banned(text)
 
 
@@ -175,13 +175,21 @@ def _alternatives(text: str) -> Iterator[Check]:
         spans, rest = _spans_at(text, match.start("rest"))
         scope = _scope_of(rest)
         if spans and scope is not None:
-            yield from _forbidden(spans, scope)
+            yield from _forbidden(spans, scope, _named_before(text, match.start()))
 
 
-def _forbidden(spans: list[tuple[str, bool]], scope: Scope) -> Iterator[Check]:
-    code = [span for span, is_code in spans if is_code]
-    said = [span for span, is_code in spans if not is_code]
-    for group, fold in ((code, False), (said, True)):
+def _named_before(text: str, at: int) -> frozenset[str]:
+    """The marked words before a place, in small letters."""
+    return frozenset(said.casefold() for said, *_ in _spans(text[:at]))
+
+
+def _forbidden(
+    spans: list[tuple[str, bool]], scope: Scope, wanted: frozenset[str] = frozenset()
+) -> Iterator[Check]:
+    """The marked words in any case, but for code and for what is only to be spelled otherwise."""
+    exact = [span for span, is_code in spans if is_code or span.casefold() in wanted]
+    said = [span for span, is_code in spans if not is_code and span.casefold() not in wanted]
+    for group, fold in ((exact, False), (said, True)):
         pattern = words_pattern(group, fold=fold)
         if pattern is not None:
             yield Forbidden(pattern, "{0!r} is not allowed", scope)

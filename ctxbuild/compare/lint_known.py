@@ -178,9 +178,11 @@ def _shapes(text: str, modality: str) -> Iterator[Check]:
     plain = text.replace("bare except", "bare")
     if "NOT" not in modality or not _USED.search(text) or _ABOUT_OTHERS.search(plain):
         return
-    quoted = _NARRATED.search(text) is None
+    narrated = _NARRATED.search(text) is not None
     for rule, shape, message, scope in _SHAPES:
         if rule.search(text):
+            # Whoever is quoted speaks in the first person, whatever person the text is in.
+            quoted = not narrated and "person" not in message
             yield Forbidden(shape, message, scope, mentions=True, quoted=quoted)
 
 

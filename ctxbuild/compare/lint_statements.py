@@ -332,13 +332,20 @@ def is_told(statement: Statement, text: str, start: int, end: int) -> bool:
 
 def _is_denied(statement: Statement, sentence: str) -> bool:
     """Whether a sentence says the contrary or only asks; "she did not know that ..." says it."""
-    if ASKED.search(sentence):
+    if ASKED.search(sentence) or _LEFT_OPEN.search(sentence):
         return True
     plain = OF_THE_MIND.sub(" ", sentence)
     told = [clause for clause in _CLAUSES.split(plain) if _tells(statement, clause)]
     return bool(told) and all(_NEGATED.search(clause) for clause in told)
 
 
+# "He wondered who had done it", "she did not know whether": neither tells what it is.
+_LEFT_OPEN = re.compile(
+    rf"\b(?:wonder(?:s|ed|ing)?|asks?|asked|asking|unsure|uncertain"
+    rf"|(?:wants?|wanted|like|try|trying|tried) to (?:know|learn|find out)|{OF_THE_MIND.pattern})\b"
+    r"[^.;:\"“”]{0,60}\b(?:who|whose|whom|whether|if|why|how|what|where|when|which)\b",
+    re.IGNORECASE,
+)
 _CLAUSES = re.compile(r"[,;:—–\"“”]|\b(?:and|but|or)\b")
 
 

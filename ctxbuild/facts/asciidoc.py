@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ctxbuild.facts.pieces import Found, Head, Parsed, Piece
+from ctxbuild.facts.pieces import Found, Head, Parsed, Piece, PieceKind
 
 _TITLE = re.compile(r"(={1,6}|#{1,6})\s+(\S.{0,300}?)(?:\s+(?:=+|#+))?\s*\Z")
 _UNDERLINE = re.compile(r"(?:={3,}|-{3,}|~{3,}|\^{3,})\s*\Z")
@@ -22,7 +22,10 @@ _ATTRIBUTE = re.compile(r":([\w-]{1,60})!?:(?:\s+(.{0,400}))?\Z")
 _ANCHOR = re.compile(
     r"\[\[([\w:.-]{1,120})(?:,[^\]]{0,200})?\]\]|\[#([\w:.-]{1,120})[^\]]{0,200}\]"
 )
-_BLOCK = re.compile(r"\[([A-Za-z][\w, =\"-]{0,200})\]\s*\Z")
+_BLOCK = re.compile(r"\[([A-Za-z%.][\w, =\"%.*<>^+|-]{0,200})\]\s*\Z")
+_CELLS = re.compile(r"\s*(?:\d{0,3}(?:\.\d{1,3})?[+*])?[<^>.]{0,4}[a-z]?\|")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_COLUMNS = re.compile(r"cols=(?:\"([^\"]{1,150})\"|([\w*]{1,20}))")
 _ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):\s+")
 _FENCES = ("----", "....", "```", "~~~", "++++")
 _BOXES = ("====", "****", "____", "--")
@@ -211,19 +214,45 @@ class _Reader:
         if last is None:
             return None
         self._at = last + 1
-        rows: list[Piece] = []
+        self._links("\n".join(self._rows[first + 1 : last]), first + 1)
+        lines: list[list[Piece]] = []
         for at in range(first + 1, last):
             row = self._rows[at]
-            if not row.strip().startswith("|"):
-                continue
-            cells = tuple(
-                Piece("cell", at, at, cell.strip()) for cell in row.strip().split("|")[1:]
-            )
-            self._links(row, at)
-            head = not rows and at + 1 < last and not self._rows[at + 1].strip()
-            text = f"| {' | '.join(cell.text for cell in cells)} |"
-            rows.append(Piece("header" if head else "row", at, at, text, parts=cells))
-        return Piece("table", first, last, parts=tuple(rows))
+            start = _CELLS.match(row)
+            if start:
+                cells = _CELL_END.split(row[start.end() :])
+                lines.append([Piece("cell", at, at, cell.strip()) for cell in cells])
+            elif row.strip() and lines:
+                cell = lines[-1][-1]
+                text = f"{cell.text}\n{row.strip()}"
+                lines[-1][-1] = Piece("cell", cell.first, at, text)
+        return Piece("table", first, last, parts=tuple(self._table_rows(lines)))
+
+    def _table_rows(self, lines: list[list[Piece]]) -> Iterator[Piece]:
+        """Cells to rows: as many in each as the table has columns, on however many lines."""
+        if not lines:
+            return
+        columns = _columns(self._style) or self._first_row(lines)
+        cells = [cell for line in lines for cell in line]
+        after = cells[0].last + 1
+        blank = len(lines[0]) == columns and not self._rows[after].strip()
+        for at in range(0, len(cells), columns):
+            row = tuple(cells[at : at + columns])
+            text = f"| {' | '.join(' '.join(cell.text.split()) for cell in row)} |"
+            head = not at and (blank or "header" in self._style)
+            kind: PieceKind = "header" if head else "row"
+            yield Piece(kind, row[0].first, row[-1].last, text, parts=row)
+
+    def _first_row(self, lines: list[list[Piece]]) -> int:
+        """How many columns a table has that does not say it: the cells down to a blank line."""
+        if len(lines[0]) > 1:
+            return len(lines[0])
+        count, after = 0, lines[0][0].first
+        for line in lines:
+            if any(not row.strip() for row in self._rows[after : line[0].first]):
+                break
+            count, after = count + len(line), line[-1].last + 1
+        return count if count < len(lines) else 1
 
     def _block(self) -> Piece | None:
         """The lines down to the next blank one (a list: down to where it ends)."""
@@ -331,6 +360,19 @@ class _Reader:
 
 
 _KINDS = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
+
+
+def _columns(style: str) -> int:
+    """The number of columns that an attribute such as `cols="1,3*"` states, 0 without one."""
+    found = _COLUMNS.search(style)
+    if not found:
+        return 0
+    given = [part.strip() for part in (found[1] or found[2]).split(",")]
+    if len(given) == 1 and given[0].isdigit():
+        return min(int(given[0]), 100)
+    repeats = (part.partition("*")[0] for part in given if "*" in part)
+    more = sum(min(int(each), 100) - 1 for each in repeats if each.isdigit() and int(each))
+    return len(given) + more
 
 
 def _link(found: re.Match[str], line: int) -> Found:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import pairwise
 
 from ctxbuild.facts.markup import safe
 from ctxbuild.facts.pieces import Found, Head, Parsed, Piece, PieceKind
@@ -102,6 +103,7 @@ def parse(text: str) -> Parsed:
     reader.feed(safe(text))
     reader.finish()
     parsed.rows = ["\n".join(each) for each in reader.rows]
+    parsed.lines = reader.lines
     return parsed
 
 
@@ -109,7 +111,12 @@ class _Reader(HTMLParser):
     def __init__(self, parsed: Parsed, lines: int) -> None:
         super().__init__(convert_charrefs=True)
         self.rows: list[list[str]] = [[] for _ in range(lines)]
+        self.lines: list[int] = []
         self._parsed = parsed
+        # Blocks that share a line of the source get rows of their own, further down.
+        self._moved = 0
+        self._moves: list[tuple[int, int]] = []
+        self._used = -1
         self._frames: list[_Frame] = []
         self._words: list[str] = []
         self._first = 0
@@ -126,10 +133,26 @@ class _Reader(HTMLParser):
         self._flush()
         while self._frames:
             self._close_frame()
+        self._grow(self._line)
+        moves = [(0, 0), *self._moves, (len(self.rows), 0)]
+        for (start, by), (end, _) in pairwise(moves):
+            self.lines += range(start - by, end - by)
 
     @property
     def _line(self) -> int:
-        return self.getpos()[0] - 1
+        """The row of the place that is read."""
+        return self.getpos()[0] - 1 + self._moved
+
+    def _fresh(self, line: int) -> int:
+        """The row at which something begins: below all that is complete."""
+        if self._frames or line > self._used:
+            return line
+        self._moved += self._used + 1 - line
+        self._moves.append((self._used + 1, self._moved))
+        return self._used + 1
+
+    def _grow(self, line: int) -> None:
+        self.rows += ([] for _ in range(line + 1 - len(self.rows)))
 
     # --- tags ---------------------------------------------------------------------------
 
@@ -147,14 +170,14 @@ class _Reader(HTMLParser):
         )
         if tag in _HEADINGS:
             self._flush()
-            self._heading = (tag, self._line, identifiers)
+            self._heading = (tag, self._fresh(self._line), identifiers)
             return
         self._parsed.anchors += [(each, self._line) for each in identifiers]
         if tag in _HOLDERS or tag in _CELLS:
             self._open_frame(tag, given)
         elif tag == "pre":
             self._flush()
-            self._pre = (self._line, _language(given))
+            self._pre = (self._fresh(self._line), _language(given))
         elif tag in _BLOCKS:
             self._flush()
         else:
@@ -212,6 +235,8 @@ class _Reader(HTMLParser):
         if not self._open:
             self._first = self._line + data[: len(data) - len(data.lstrip())].count("\n")
             self._open = bool(data.strip())
+            if self._open and self._heading is None and self._pre is None:
+                self._first = self._fresh(self._first)
         self._words.append(data)
 
     # --- what is complete ---------------------------------------------------------------
@@ -239,6 +264,7 @@ class _Reader(HTMLParser):
         self._heading = None
         title = " ".join(self._take().replace("**", "").split()).strip("`")
         inner = bool(self._frames)
+        self._used = self._used if inner else max(line, self._line)
         self._parsed.stream.append(Head(title, int(tag[1]), line, self._line, anchors, inner))
         self._show(line, f"{'#' * int(tag[1])} {title}")
 
@@ -254,13 +280,15 @@ class _Reader(HTMLParser):
 
     def _show(self, line: int, text: str) -> None:
         frame = next((each for each in reversed(self._frames) if each.tag == "li"), None)
-        self.rows[min(line, len(self.rows) - 1)].append(f"- {text}" if frame else text)
+        self._grow(line)
+        self.rows[line].append(f"- {text}" if frame else text)
 
     def _put(self, piece: Piece) -> None:
         if self._frames:
             self._frames[-1].parts.append(piece)
         else:
             self._parsed.stream.append(piece)
+            self._used = max(self._used, piece.last)
 
     def _open_frame(self, tag: str, given: dict[str, str]) -> None:
         self._flush()
@@ -271,9 +299,10 @@ class _Reader(HTMLParser):
             if closed == closes[-1]:
                 break
         if len(self._frames) < _DEEPEST:
+            first = self._fresh(self._line)
             kind: PieceKind = _HOLDERS.get(tag, "cell")
             info = given.get("class", "").split(" ")[0] if tag == "aside" else ""
-            self._frames.append(_Frame(tag, kind, self._line, info))
+            self._frames.append(_Frame(tag, kind, first, info))
 
     def _end_frame(self, tag: str) -> None:
         self._flush()

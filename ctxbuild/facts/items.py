@@ -47,6 +47,16 @@ _LAYOUT_TITLE = re.compile(
     r"(?<!\w)(?:formats?|formatting|styles?|conventions?|naming|layout|typography|spellings?)(?!\w)",
     re.IGNORECASE,
 )
+_RULES_TITLE = re.compile(
+    r"(?<!\w)(?:rules?|styles?|conventions?|guidelines?|formatting|polic(?:y|ies)|don['\u2019]?ts?"
+    r"|do not|prohibited|forbidden|voice|tone|requirements?|constraints?)(?!\w)",
+    re.IGNORECASE,
+)
+_NONE_OF = re.compile(
+    rf"[^\w]{{0,8}}(?P<word>No)(?:{SPACE}(?!(?:is|are|was|were|has|have|had|longer|one|matter|doubt"
+    rf"|but|content|results?|response|answer|data|change)(?![\w-]))[\w{OPAQUE}'\u2019,/-]{{1,40}})"
+    rf"{{1,8}}{MARK}*[.!]?{MARK}*",
+)
 
 
 class _Lead(NamedTuple):
@@ -87,6 +97,7 @@ class Reader:
         self._first = first
         self._capitals = capitals
         self._layout = _LAYOUT_TITLE.search(title) is not None
+        self._rules = _RULES_TITLE.search(title) is not None
         self._items: list[Item] = []
         self._block = 0
 
@@ -149,7 +160,7 @@ class Reader:
         return _opening(sentences[-1]) if sentences else lead
 
     def _sentence(self, sentence: _Sentence, lead: _Lead, first: bool) -> None:
-        words = sentence.keywords or lead.carried
+        words = sentence.keywords or lead.carried or self._ruled_out(sentence)
         term = self._term(sentence, first)
         kind: ItemKind = "fact"
         if words:
@@ -161,6 +172,13 @@ class Reader:
         self._append(
             kind, sentence.text, (sentence.line, sentence.last), words, lead=lead.text, term=term
         )
+
+    def _ruled_out(self, sentence: _Sentence) -> tuple[Keyword, ...]:
+        """What a short "No emojis." says where a section's title promises rules."""
+        if self._capitals or not self._rules:
+            return ()
+        found = _NONE_OF.fullmatch(sentence.masked)
+        return (Keyword("MUST NOT", found["word"], found.start("word")),) if found else ()
 
     def _term(self, sentence: _Sentence, first: bool) -> str:
         """What a sentence defines, "" if it defines nothing."""

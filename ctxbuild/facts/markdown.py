@@ -43,6 +43,13 @@ _REFERENCES = re.compile(
 )
 
 
+# Tags of components: what stands between them is text like any other.
+_COMPONENT = re.compile(
+    r"(?P<code>(?P<ticks>`{1,5}).{0,500}?(?P=ticks))|</?[A-Z][\w.]{0,60}(?:\s[^<>]{0,300})?/?>"
+)
+_LEADS = re.compile(r"\s(?:href|to)=[\"']([^\"'<>]{1,300})[\"']")
+
+
 @cache
 def _parser(*, mdx: bool) -> MarkdownIt:
     from markdown_it import MarkdownIt
@@ -69,7 +76,8 @@ def parse(text: str, *, mdx: bool = False) -> Parsed:
     source = _prepared(rows, parsed, mdx=mdx)
     env: dict[str, Any] = {}
     tokens = _parser(mdx=mdx).parse("\n".join(source), env)
-    _Reader(parsed, rows, _parser(mdx=mdx), env).read(_tree(tokens))
+    shown = source if mdx else rows  # without the tags of components
+    _Reader(parsed, shown, _parser(mdx=mdx), env).read(_tree(tokens))
     return parsed
 
 
@@ -92,8 +100,19 @@ def _prepared(rows: Sequence[str], parsed: Parsed, *, mdx: bool) -> list[str]:
                 row = ""
             elif _PART.match(row) or _EXTENSION.match(row) or (mdx and _MODULE.match(row)):
                 row = ""
+            elif mdx and "<" in row:
+                row = _without_components(row, at, parsed)
         found.append(row)
     return found
+
+
+def _without_components(row: str, at: int, parsed: Parsed) -> str:
+    """A line without the tags of components; where they lead is noted."""
+    for found in _COMPONENT.finditer(row):
+        led = None if found["code"] else _LEADS.search(found[0])
+        if led:
+            parsed.links.append(Found(led[1], "", "link", at))
+    return _COMPONENT.sub(lambda found: found["code"] or "", row)
 
 
 class _Node:

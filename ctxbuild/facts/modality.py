@@ -7,11 +7,11 @@ else counts there. A keyword that is only mentioned, in quotes or as code, does 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ctxbuild.facts.document import RANKS, Keyword, Modality
-from ctxbuild.facts.sentences import MARK, SPACE
+from ctxbuild.facts.sentences import MARK, OPAQUE, SPACE
 
 
 class Found(NamedTuple):
@@ -33,6 +33,14 @@ _CAPITALS: tuple[tuple[Modality, str], ...] = (
 _WORDS: tuple[tuple[Modality, str], ...] = (
     ("", "not always|not necessarily|not ever|almost always|almost never"),
     ("MUST", "not optional|never optional|no exceptions?"),
+    ("MUST NOT", "required not to|must neither|shall neither|may neither"),
+    (
+        "SHOULD NOT",
+        (
+            "recommended not to|recommended against|(?:do not|don't) recommend|recommend against"
+            "|advised (?:not to|against)|advise against|should neither"
+        ),
+    ),
     (
         "MAY",
         (
@@ -49,6 +57,7 @@ _WORDS: tuple[tuple[Modality, str], ...] = (
             "|no longer permitted|never allowed|(?:is|are)n't (?:allowed|permitted)"
             "|you (?:cannot|can not|can't|may not|may never)"
             "|may not be (?:[a-z]{2,20}ed|sent|set|shown|given|made|sold|kept|put|known|told)"
+            "|may not (?:exceed|begin with|start with|end with)"
         ),
     ),
     (
@@ -68,9 +77,10 @@ _WORDS: tuple[tuple[Modality, str], ...] = (
 # What binds only where it begins a clause: "Do not retry", not "most clients do not retry".
 _IMPERATIVES: tuple[tuple[Modality, str], ...] = (
     ("MUST NOT", "do not|don't"),
-    ("SHOULD NOT", "avoid|try not to"),
+    ("SHOULD NOT", "avoid|try not to|refrain from"),
     ("MUST", "ensure|make sure|be sure to"),
     ("SHOULD", "prefer"),
+    ("MUST", "(?:always )?use(?=[^.;]{1,80} (?:instead of|rather than) )"),
 )
 _EDGE_BEFORE = r"(?<![\w-])(?<!\w['\u2019])"
 _EDGE_AFTER = r"(?![\w-])"
@@ -94,6 +104,42 @@ _PLAIN_WORDS = _compiled(_WORDS, _EDGE_BEFORE, re.IGNORECASE)
 _IMPERATIVE_WORDS = _compiled(_IMPERATIVES, _CLAUSE, re.IGNORECASE)
 _NEED = re.compile(
     rf"(?<![\w-])(?P<above>[\w'\u2019]{{1,20}}){SPACE}(?P<word>need{SPACE}to)(?![\w-])",
+    re.IGNORECASE,
+)
+# What parts "No key is needed" from what follows it, and "no longer" from what it is said of.
+_NO_SUBJECT = (
+    "(?:is|are|was|were|be|has|have|had|do|does|can|could|will|would|but|and|that|which|who|if|when"
+    "|then|so|because|since|while|where|longer|matter|doubt|problem|need)(?![\\w-])"
+)
+# "No request may exceed it": what binds is denied of all that it is said of.
+_DENIED = re.compile(
+    rf"(?:\A[^\w]*|[.;:,\u2014][{MARK}\s]*)(?:no(?:body|{SPACE}one)?|none|neither|under{SPACE}no"
+    rf"|at{SPACE}no)(?:{SPACE}(?!{_NO_SUBJECT})[\w{OPAQUE}'\u2019/-]{{1,40}}){{0,6}}{SPACE}"
+    rf"(?P<word>must|shall|should|may)(?![\w-])(?!{SPACE}(?:not|never))",
+    re.IGNORECASE,
+)
+_DENIAL: Mapping[Modality, Modality] = {
+    "MUST": "MUST NOT",
+    "SHOULD": "SHOULD NOT",
+    "MAY": "MUST NOT",
+}
+# "All requests require a key."
+_REQUIRES = re.compile(
+    rf"(?<![\w-])(?:all|every|each)(?!{SPACE}(?:it|this|that|you|we|they)(?![\w-]))"
+    rf"(?:{SPACE}(?!(?:not?|never|don|doesn|may|might|could|that|which)(?![\w-]))"
+    rf"[\w{OPAQUE}'\u2019/-]{{1,40}}){{1,6}}{SPACE}"
+    r"(?P<word>requires?)(?![\w-])",
+    re.IGNORECASE,
+)
+_AGENTS = (
+    "clients?|users?|callers?|consumers?|developers?|applications?|apps?|integrators?|partners?"
+    "|merchants?|members?|customers?|tenants?|vendors?|contributors?"
+)
+# Whom something is not allowed, not what may fail to happen: "Clients may not see it yet."
+_MAY_NOT = re.compile(
+    rf"(?<![\w-])(?:{_AGENTS}){SPACE}(?P<word>may{SPACE}not)"
+    rf"(?!{SPACE}(?:be|have|see|receive|know|notice|need|support|want|work|exist|get|always"
+    rf"|necessarily|yet|even|expect|understand|implement|respond|recogni[sz]e)(?!\w))(?![\w-])",
     re.IGNORECASE,
 )
 _NO_NEED = frozenset(
@@ -130,7 +176,14 @@ def find(masked: str, *, capitals: bool) -> list[Found]:
     if not capitals and not masked.rstrip(MARK + " \"'\u201d\u2019)").endswith("?"):
         _add(found, taken, _plain(masked))
     _add(found, taken, (_found(each, _CAPITALS) for each in _CAPITAL_WORDS.finditer(masked)))
-    return sorted((each for each in found if each.modality), key=lambda each: each.start)
+    denied = {each.start("word") for each in _DENIED.finditer(masked)}
+    bound = (
+        each._replace(modality=_DENIAL.get(each.modality, each.modality))
+        if each.start in denied
+        else each
+        for each in found
+    )
+    return sorted((each for each in bound if each.modality), key=lambda each: each.start)
 
 
 def keywords(text: str, masked: str, *, capitals: bool) -> tuple[Keyword, ...]:
@@ -165,8 +218,12 @@ def _found(each: re.Match[str], rows: tuple[tuple[Modality, str], ...]) -> Found
 
 
 def _plain(masked: str) -> list[Found]:
-    found = [_found(each, _WORDS) for each in _PLAIN_WORDS.finditer(masked) if _binds(each, masked)]
+    found = [Found("MUST NOT", *each.span("word")) for each in _MAY_NOT.finditer(masked)]
+    found += (
+        _found(each, _WORDS) for each in _PLAIN_WORDS.finditer(masked) if _binds(each, masked)
+    )
     found += [_found(each, _IMPERATIVES) for each in _IMPERATIVE_WORDS.finditer(masked)]
+    found += [Found("MUST", *each.span("word")) for each in _REQUIRES.finditer(masked)]
     for each in _NEED.finditer(masked):
         if each["above"].lower().replace("\u2019", "'") not in _NO_NEED and not _CONDITION.search(
             masked[max(0, each.start("word") - 60) : each.start("word")]

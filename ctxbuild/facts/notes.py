@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ctxbuild.model import Problem
 
-_FINDING = re.compile(r"\s{0,8}[-*+] (?P<path>[^\s:][^:\n]{0,400}?): found (?P<rest>\S.*)")
+_FINDING = re.compile(r"\s{0,8}[-*+] (?P<path>[^\s:][^:\n]{0,400}?): [Ff]ound (?P<rest>\S.*)")
 _DIGEST = re.compile(r"\s*<!--\s*sha256:([0-9a-f]{8,64})\s*-->\s*$")
 _PART = re.compile(r";\s*(severity|suggest)\s+", re.IGNORECASE)
 _DIGITS = 16

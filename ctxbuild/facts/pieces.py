@@ -67,6 +67,7 @@ class Parsed:
         anchors: identifiers in the text, with their line in the file, from 0.
         rows: the lines that sections show where those of the source are not for
             readers (HTML); None for the source's own.
+        lines: the line of the source behind each of these rows, from 0.
     """
 
     format: str
@@ -77,3 +78,4 @@ class Parsed:
     anchors: list[tuple[str, int]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     rows: list[str] | None = None
+    lines: list[int] | None = None

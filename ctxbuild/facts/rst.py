@@ -115,6 +115,9 @@ def _lenient() -> Iterator[None]:
         directives.directive, roles.role = known_directive, known_role
 
 
+_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
+
+
 @cache
 def _container() -> Any:
     from docutils import nodes
@@ -141,6 +144,9 @@ def _container() -> Any:
             holder.line = self.lineno
             if self.arguments:
                 title = self.arguments[0]
+                method = name.removeprefix("http:").upper()
+                if name.startswith("http:") and method in _METHODS:
+                    title = f"{method} {title}"  # of sphinxcontrib-httpdomain
                 words, _ = self.state.inline_text(title, self.lineno)
                 above = nodes.paragraph(title, "", *words)
                 above.line = self.lineno

@@ -99,6 +99,7 @@ def assemble(parsed: Parsed, text: str) -> Document:
             continue  # nothing stands before the first heading
         reader = Reader(heading.slug, heading.title, first, capitals=capitals)
         items = reader.read(pieces[place])
+        lines = range(end + 1) if parsed.lines is None else parsed.lines
         sections.append(
             Section(
                 heading,
@@ -109,11 +110,11 @@ def assemble(parsed: Parsed, text: str) -> Document:
                 ),
                 tuple(links[place]),
                 tuple(_cues(heading.title, items, links[place])),
-                items,
+                tuple(_placed(item, first, lines) for item in items),
             )
         )
         last = max((at for at in range(first, after) if rows[at].strip()), default=first)
-        places.append((first + 1, last + 1))
+        places.append((lines[first] + 1, lines[last] + 1))
     return Document(
         parsed.format,
         _title(parsed, sections),
@@ -122,6 +123,13 @@ def assemble(parsed: Parsed, text: str) -> Document:
         tuple(places),
         tuple(parsed.problems),
     )
+
+
+def _placed(item: Item, first: int, lines: Sequence[int]) -> Item:
+    """An item of the section that begins at a row, with its lines in the source."""
+    start, end = (lines[min(first + line, len(lines) - 1)] for line in item.lines)
+    placed = (start - lines[first], end - lines[first])
+    return item if placed == item.lines else replace(item, lines=placed)
 
 
 def _at(starts: Sequence[int], line: int) -> int:

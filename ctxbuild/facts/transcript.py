@@ -191,9 +191,16 @@ class Joiner:
 
     def _answers(self, result: Record, source: int) -> bool:
         """Puts a result behind its call, if that stands in the open turn."""
-        if self._open is None or not result.call:
+        if self._open is None:
             return False
         records = self._open.records
+        if not result.call:
+            if self._open.role != "assistant" or any(r.kind == "call" for r in records):
+                return False
+            # Plain lines name no calls: what came back belongs to what was said before it.
+            records.append(result)
+            self._open.sources.append(source)
+            return True
         for place, record in enumerate(records):
             if record.kind == "call" and record.call == result.call:
                 records.insert(place + 1, replace(result, tool=record.tool))

@@ -13,8 +13,18 @@ from ctxbuild.facts.transcript import Record
 DeedKind = Literal["read", "search", "edit", "write", "run", "todo", "other"]
 
 _PATHS = ("file_path", "path", "filePath", "filename", "target_file", "notebook_path", "file")
-_OLD = ("old_string", "old_str", "oldText", "search")
-_NEW = ("new_string", "new_str", "newText", "replace", "new_source", "insert_text")
+_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "search")
+_NEW = (
+    "new_string",
+    "new_str",
+    "newString",
+    "newText",
+    "new_text",
+    "replace",
+    "new_source",
+    "insert_text",
+)
+_DIFF = ("diff", "patch", "input")
 _CONTENT = ("content", "file_text", "contents", "code_edit")
 _COMMAND = ("command", "cmd", "script")
 _TODOS = ("todos", "plan", "items")
@@ -40,7 +50,8 @@ class Deed(NamedTuple):
         command: what is run, as one text.
         hunk: of an edit: lines that begin with a space, `-` or `+`; of a write: the content.
         todos: of a plan: all its items.
-        part: which lines are read, "" for all.
+        part: which lines are read, "" for all; of a plan "" for all of it, "more" for an
+            item more, "one" for what became of the item whose number is its text.
     """
 
     kind: DeedKind
@@ -55,27 +66,54 @@ def deeds_of(call: Record) -> tuple[Deed, ...]:
     """What a call does; a patch may touch several files."""
     name = "".join(c for c in call.tool.lower() if c.isalnum())
     todos = call.argument(*_TODOS)
-    if todos.startswith("[") and ("todo" in name or "plan" in name):
+    if todos.lstrip("-* ").startswith("[") and ("todo" in name or "plan" in name):
         return (Deed("todo", todos=_todos(todos)),)
+    if name in {"taskcreate", "taskupdate"}:
+        return (_task(call),)
     patch = _patch_in(call)
     if patch:
         return _patched(patch)
     path = call.argument(*_PATHS)
-    if path and "edits" in dict(call.arguments):
-        return _several(path, call.argument("edits"))
-    if path and any(key in dict(call.arguments) for key in (*_OLD, *_NEW)):
-        hunk = hunk_of(call.argument(*_OLD), call.argument(*_NEW))
-        return (Deed("edit", path, hunk=hunk),)
-    if path and any(key in dict(call.arguments) for key in _CONTENT):
-        return (Deed("write", path, hunk=call.argument(*_CONTENT)),)
+    changed = _changed(call, path)
+    if changed:
+        return changed
     if name in _SEARCHES or call.argument("pattern", "query", "glob"):
         return (Deed("search", path, command=call.argument("pattern", "query", "glob") or path),)
     command = call.argument(*_COMMAND)
+    if path and command == "undo_edit":
+        return (Deed("edit", path, hunk="(the last edit undone)"),)
     if command and not (path and command in {"view", "open", "read"}):
         return _run(_plain(command))
     if path:
         return (Deed("read", path, part=_part_of(call)),)
     return (Deed("other"),)
+
+
+def _changed(call: Record, path: str) -> tuple[Deed, ...]:
+    """The files that arguments change: old and new texts, a content, or a diff."""
+    given = dict(call.arguments)
+    if path and "edits" in given:
+        return _several(path, given["edits"])
+    if "replacements" in given:
+        return _elsewhere(given["replacements"])
+    if path and any(key in given for key in (*_OLD, *_NEW)):
+        hunk = hunk_of(call.argument(*_OLD), call.argument(*_NEW))
+        return (Deed("edit", path, hunk=hunk),)
+    if path and any(key in given for key in _CONTENT):
+        return (Deed("write", path, hunk=call.argument(*_CONTENT)),)
+    diff = call.argument(*_DIFF)
+    if path and diff and "\n" in diff:
+        return (Deed("edit", path, hunk=diff),)
+    return _unified(diff)
+
+
+def _task(call: Record) -> Deed:
+    """An item of a plan whose items are numbered one by one."""
+    subject = " ".join(call.argument("subject", "description").split())
+    number = call.argument("taskId", "id")
+    if number:
+        return Deed("todo", todos=(Todo(f"#{number}", call.argument("status")),), part="one")
+    return Deed("todo", todos=(Todo(subject, "pending"),) if subject else (), part="more")
 
 
 def hunk_of(old: str, new: str) -> str:
@@ -117,17 +155,24 @@ def _part_of(call: Record) -> str:
 
 def _plain(command: str) -> str:
     """A command that comes as a JSON list of words, as one text."""
-    if not command.startswith("["):
+    words = _words(command)
+    if not words:
         return command
+    return words[-1] if len(words) == 3 and words[1] in {"-lc", "-c"} else " ".join(words)
+
+
+def _words(text: str) -> list[str]:
+    """The words of a JSON list of texts; none where a text is no such list."""
+    if not text.startswith("["):
+        return []
     import orjson
 
     try:
-        words = orjson.loads(command)
+        words = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return command
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        return command
-    return words[-1] if len(words) == 3 and words[1] in {"-lc", "-c"} else " ".join(words)
+        return []
+    sound = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    return words if sound else []
 
 
 _HEREDOC = re.compile(
@@ -137,7 +182,7 @@ _HEREDOC = re.compile(
 
 
 def _run(command: str) -> tuple[Deed, ...]:
-    written = _written_by(command)
+    written = (*_written_by(command), *_unified(command))
     if written:
         return (*written, Deed("run", command=command))
     program = program_of(command)
@@ -179,10 +224,8 @@ _PATCH_FILE = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+)$", re.MULTILIN
 def _patch_in(call: Record) -> str:
     for _, value in call.arguments:
         if "*** Begin Patch" in value:
-            start = value.find("*** Begin Patch")
-            text = value[start:]
-            # Inside a JSON list of words the line feeds are escaped.
-            return text.replace("\\n", "\n").replace('\\"', '"') if "\n" not in text else text
+            text = next((w for w in _words(value) if "*** Begin Patch" in w), value)
+            return text[text.find("*** Begin Patch") :]
     return ""
 
 
@@ -201,6 +244,43 @@ def _patched(patch: str) -> tuple[Deed, ...]:
     return tuple(found) or (Deed("other"),)
 
 
+_UNIFIED = re.compile(r"^--- (\S+)(?:[ \t][^\n]*)?\n\+\+\+ (\S+)(?:[ \t][^\n]*)?\n", re.MULTILINE)
+
+
+def _unified(text: str) -> tuple[Deed, ...]:
+    """The files of a unified diff, each with its hunks."""
+    if "\n+++ " not in text:
+        return ()
+    found = []
+    heads = list(_UNIFIED.finditer(text))
+    for place, head in enumerate(heads):
+        end = heads[place + 1].start() if place + 1 < len(heads) else len(text)
+        rows = [row for row in text[head.end() : end].split("\n") if row[:1] in _DIFF_ROWS]
+        path = head[1] if head[2] == "/dev/null" else head[2]
+        hunk = "\n".join(rows) or "(no hunk)"
+        found.append(Deed("edit", path.removeprefix("a/").removeprefix("b/"), hunk=hunk))
+    return tuple(found)
+
+
+_DIFF_ROWS = frozenset("@+- ")
+
+
+def _elsewhere(edits: str) -> tuple[Deed, ...]:
+    """Edits that each name a file of their own."""
+    import orjson
+
+    try:
+        listed = orjson.loads(edits)
+    except orjson.JSONDecodeError:
+        return ()
+    found: list[Deed] = []
+    for edit in listed if isinstance(listed, list) else ():
+        if isinstance(edit, dict):
+            pairs = tuple((key, value) for key, value in edit.items() if isinstance(value, str))
+            found += _changed(Record("call", arguments=pairs), dict(pairs).get("filePath", ""))
+    return tuple(found)
+
+
 def _several(path: str, edits: str) -> tuple[Deed, ...]:
     import orjson
 
@@ -208,14 +288,19 @@ def _several(path: str, edits: str) -> tuple[Deed, ...]:
         listed = orjson.loads(edits)
     except orjson.JSONDecodeError:
         listed = []
-    found = []
+    hunks = []
     for edit in listed if isinstance(listed, list) else ():
         if isinstance(edit, dict):
             given = {key: value for key, value in edit.items() if isinstance(value, str)}
             old = next((given[key] for key in _OLD if key in given), "")
             new = next((given[key] for key in _NEW if key in given), "")
-            found.append(Deed("edit", path, hunk=hunk_of(old, new)))
-    return tuple(found) or (Deed("edit", path),)
+            hunks.append(hunk_of(old, new))
+    # One deed, so that a note on the last change of a file has every part of it.
+    return (Deed("edit", path, hunk="\n@@\n".join(hunks)),)
+
+
+_BOX = re.compile(r"[-*\s]{0,8}\[(.)\] (.+)")
+_MARKS = {"x": "completed", "X": "completed", " ": "pending"}
 
 
 def _todos(text: str) -> tuple[Todo, ...]:
@@ -224,7 +309,8 @@ def _todos(text: str) -> tuple[Todo, ...]:
     try:
         listed = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return ()
+        rows = (_BOX.match(row) for row in text.split("\n"))
+        return tuple(Todo(row[2].strip(), _MARKS.get(row[1], "in_progress")) for row in rows if row)
     found = []
     for item in listed if isinstance(listed, list) else ():
         if isinstance(item, dict):

@@ -30,7 +30,9 @@ _ROLES: dict[str, Role] = {
     "function": "tool",
 }
 _BASE64 = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
-_EXIT = re.compile(r"(?:Process exited with code|Exit code:?|exit code:?) (-?\d+)", re.IGNORECASE)
+_EXIT = re.compile(
+    r"^[\[<(]?(?:Process exited with code|Exit code:?) (-?\d+)", re.IGNORECASE | re.MULTILINE
+)
 
 Found = list[Entry]
 
@@ -49,8 +51,8 @@ def entries_of(data: Any, source: int, problems: list[Problem]) -> tuple[str, Fo
     kind = data.get("type")
     if isinstance(data.get("message"), Mapping) and kind in {"user", "assistant"}:
         return "claude-code", _claude_code(data, source, problems)
-    if kind in _CLAUDE_CODE_ASIDE:
-        return "claude-code", []
+    if isinstance(kind, str) and "role" not in data and _is_aside(kind, data):
+        return "claude-code", _queued(data, source)
     if isinstance(data.get("payload"), Mapping) and isinstance(kind, str):
         return "codex", _codex(data, source, problems)
     if isinstance(kind, str) and kind in _ITEMS:
@@ -63,6 +65,22 @@ def entries_of(data: Any, source: int, problems: list[Problem]) -> tuple[str, Fo
 _CLAUDE_CODE_ASIDE = frozenset(
     {"summary", "file-history-snapshot", "queue-operation", "system", "progress"}
 )
+
+
+def _is_aside(kind: str, data: Mapping[str, Any]) -> bool:
+    """Whether a line of Claude Code is none of a message; it gains kinds of them."""
+    return kind in _CLAUDE_CODE_ASIDE or isinstance(data.get("sessionId"), str)
+
+
+def _queued(data: Mapping[str, Any], source: int) -> Found:
+    """What the user said while the agent was at work."""
+    held = data.get("attachment")
+    if not isinstance(held, Mapping) or held.get("type") != "queued_command":
+        return []
+    records = _blocks(held.get("prompt"), source, [])
+    return [Entry("user", records, "", "", _text(data.get("timestamp")), source)] if records else []
+
+
 _CODEX_ASIDE = frozenset({"session_meta", "turn_context", "event_msg"})
 
 
@@ -182,7 +200,7 @@ def _chat_calls(data: Mapping[str, Any]) -> tuple[Record, ...]:
 def _tool_message(data: Mapping[str, Any], content: Any) -> Record:
     text = "\n".join(record.text for record in _blocks(content, 0, []))
     call = _text(data.get("tool_call_id")) or _text(data.get("name"))
-    return Record("result", text, "", call, failed=_failed(text))
+    return Record("result", text, "", call, failed=failing(text))
 
 
 def _call(name: Any, identity: Any, arguments: Any) -> Record:
@@ -232,7 +250,8 @@ def _block(block: Mapping[str, Any]) -> Record | None:
         return _call(block.get("name"), block.get("id"), block.get("input"))
     if kind.endswith("tool_result"):
         text = "\n".join(r.text for r in _blocks(block.get("content"), 0, []))
-        failed = block.get("is_error") is True or _failed(text)
+        told = block.get("is_error")
+        failed = _failed(text) or (told if isinstance(told, bool) else failing(text))
         return Record("result", text, "", _text(block.get("tool_use_id")), failed=failed)
     if kind == "redacted_thinking":
         return None
@@ -295,6 +314,38 @@ def _failed(text: str) -> bool:
     if match:
         return int(match[1]) != 0
     return text.startswith(("Error:", "ERROR:", "<tool_use_error>"))
+
+
+_CODE = (
+    r"(?:exit(?:ed)?(?: with)?(?: (?:exit|return|error))?[ _]?(?:code|status)|return_?code)"
+    r"[\"'>:= ]{0,4}(-?\d{1,10})(?= ?[\])}\"'<:,.;\n]| ?\Z)"
+)
+_CODES = re.compile(r"^[\[<({\"' ]{0,4}(?:\w{1,20} ){0,3}" + _CODE, re.IGNORECASE | re.MULTILINE)
+_JSON_CODES = re.compile('"' + _CODE, re.IGNORECASE)
+_TOLD = re.compile(
+    r"=*\s?(?:\d+ \w+, )*\d+ (?:failed|errors?)\b[^\n]{0,200} in \d|FAILED \(|"
+    r"(?:/bin/)?(?:ba|z|da)?sh: [^\n]{0,300}(?:not found|No such file|denied)"
+)
+_RAISED = re.compile(r"[\w.]{0,100}(?:Error|Exception|Interrupt|Exit)\b")
+_EDGE = 300
+
+
+def failing(text: str) -> bool:
+    """Whether a result that nothing marks says that its command failed.
+
+    Told are the code that a process ended with, in JSON or at either end of the text,
+    the last line of a test run, and a traceback at the end.
+    """
+    if _failed(text):
+        return True
+    ends = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    codes = (_JSON_CODES if text.startswith("{") else _CODES).findall(ends)
+    if codes:
+        return any(int(code) for code in codes)
+    last = text[-_EDGE:].rstrip().rpartition("\n")[2].strip()
+    if _TOLD.match(last):
+        return True
+    return "Traceback (most recent call last):" in text and bool(_RAISED.match(last))
 
 
 # --- Codex and responses ----------------------------------------------------------------
@@ -364,12 +415,13 @@ def _item_output(data: Mapping[str, Any]) -> Record:
         except orjson.JSONDecodeError:
             parsed = None
         if isinstance(parsed, dict) and isinstance(parsed.get("output"), str):
+            failed = failing(output)
             about = parsed.get("metadata")
             code = about.get("exit_code") if isinstance(about, dict) else None
-            failed = isinstance(code, int) and code != 0
-            output = (f"Exit code {code}\n" if failed else "") + parsed["output"]
+            failed = failed or (isinstance(code, int) and code != 0)
+            output = (f"Exit code {code}\n" if code else "") + parsed["output"]
     text = "\n".join(r.text for r in _blocks(output, 0, []))
-    return Record("result", text, "", _text(data.get("call_id")), failed=failed or _failed(text))
+    return Record("result", text, "", _text(data.get("call_id")), failed=failed or failing(text))
 
 
 _ITEMS: dict[str, Callable[[Mapping[str, Any]], Record | None]] = {

@@ -244,9 +244,9 @@ class Asker:
         """What stands at a file's top level outside functions and classes."""
         return self._ctx.get(self._q.finding.rest_text, path)
 
-    def search(self, question: str, most: int) -> Found:
-        """The units that answer a question, at most so many."""
-        return self._ctx.get(self._q.finding.found, key_of_search(question, most))
+    def search(self, question: str, most: int, vectors: str = "auto") -> Found:
+        """The units that answer a question, at most so many; `vectors`: "auto" or "off"."""
+        return self._ctx.get(self._q.finding.found, key_of_search(question, most, vectors))
 
 
 @lru_cache(maxsize=4096)

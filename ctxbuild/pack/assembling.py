@@ -16,7 +16,7 @@ from ctxbuild.errors import BudgetError, UsageError
 from ctxbuild.facts.transcript import NOTE_MARK, Turn, from_messages
 from ctxbuild.pack.compaction import Compacted, Policy, counted, play
 from ctxbuild.pack.compaction_facts import RULES, Extractor
-from ctxbuild.pack.compaction_messages import rewritten
+from ctxbuild.pack.compaction_messages import alternating, parted, rewritten
 from ctxbuild.pack.compaction_room import Count
 
 Dialect = Literal["anthropic", "openai", "responses"]
@@ -97,7 +97,7 @@ def assembled(
     made = _with_head(made, head, dialect)
     made = _with_tail(made, tail, dialect)
     if dialect == "anthropic":
-        made = _alternating(made)
+        made = alternating(made)
     tokens = sum(count([head, tail])) + compacted.after
     return Assembled(made, compacted, tokens)
 
@@ -142,11 +142,11 @@ def _too_much(done: Compacted, needs: int, room: Room) -> BudgetError:
 # --- what was put in before ---------------------------------------------------------------
 
 
-def _plain(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def _plain(messages: Sequence[Any]) -> list[dict[str, Any]]:
     """The messages without what an earlier time put in, each note a message of its own."""
     made: list[dict[str, Any]] = []
     for at, message in enumerate(messages):
-        if not {"role", "type"} & message.keys():
+        if not isinstance(message, Mapping) or not {"role", "type"} & message.keys():
             raise UsageError(
                 f"message {at}: has neither role nor type",
                 "give messages of the Anthropic API or of OpenAI's",
@@ -159,40 +159,11 @@ def _without_ours(message: Message) -> list[dict[str, Any]]:
     content = message.get("content")
     if isinstance(content, str):
         return [] if content.startswith(MARK) else [dict(message)]
-    if not isinstance(content, list) or not any(_is_ours(block) for block in content):
-        return [dict(message)]
-    made: list[dict[str, Any]] = []
-    rest: list[Any] = []
-
-    def close() -> None:
-        if rest:
-            made.append({**message, "content": _bare(rest)})
-            rest.clear()
-
-    for block in content:
-        if not _is_ours(block):
-            rest.append(block)
-        elif _text_of(block).startswith(NOTE_MARK):
-            close()
-            made.append({**message, "content": _text_of(block)})
-    close()
-    return made
+    return parted(message, _is_ours)
 
 
-def _bare(blocks: list[Any]) -> Any:
-    """One text as it was before something was put beside it; blocks as they are."""
-    if len(blocks) == 1 and isinstance(blocks[0], Mapping) and blocks[0].keys() == {"type", "text"}:
-        return blocks[0]["text"]
-    return list(blocks)
-
-
-def _is_ours(block: Any) -> bool:
-    return _text_of(block).startswith((MARK, NOTE_MARK))
-
-
-def _text_of(block: Any) -> str:
-    text = block.get("text") if isinstance(block, Mapping) else None
-    return text if isinstance(text, str) else ""
+def _is_ours(text: str) -> bool:
+    return text.startswith((MARK, NOTE_MARK))
 
 
 # --- dialects -----------------------------------------------------------------------------
@@ -266,21 +237,3 @@ def _user(text: str, dialect: Dialect) -> dict[str, Any]:
         content = [{"type": "input_text", "text": text}]
         return {"type": "message", "role": "user", "content": content}
     return {"role": "user", "content": text}
-
-
-def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Neighbours of one role as one message; every text as it was."""
-    made: list[dict[str, Any]] = []
-    for message in messages:
-        if made and made[-1].get("role") == message.get("role"):
-            made[-1] = {**made[-1], "content": [*_blocks(made[-1]), *_blocks(message)]}
-        else:
-            made.append(message)
-    return made
-
-
-def _blocks(message: Message) -> list[Any]:
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return list(content or [])

@@ -368,11 +368,17 @@ def _blocks(
                 digest=sha256(text.encode()).hexdigest(),
                 score=candidate.score,
                 reasons=candidate.reasons,
-                lines=candidate.lines,
+                lines=_lines(candidate, each.ladder[rung]),
             )
         )
     order = {o.candidate.unit: o.candidate.order for o in offers}
     return arrange(chosen, order, style.layers, style.layout)
+
+
+def _lines(candidate: Candidate, rung: Rung) -> tuple[int, int] | None:
+    """The candidate's lines, unless they are those of a cut and the whole is shown instead."""
+    cut = rung.text is None and any(each.text is not None for each in candidate.ladder)
+    return None if cut else candidate.lines
 
 
 def _verdict(each: Offer, rungs: Mapping[str, int], whole: set[str], limits: Limits) -> Verdict:

@@ -302,7 +302,7 @@ class Session:
         if turns and _awaits(turns[-1]):
             cut = min(cut, len(turns) - 1)
         while cut:
-            left = {r.call for t in turns[cut:] for r in t.records if r.kind == "result"}
+            left = {r for t in turns[cut:] for r in _late(t)}
             old = {r.call for t in turns[:cut] for r in t.records if r.kind == "call"}
             split = next((at for at, t in enumerate(turns[:cut]) if _calls(t) & left & old), None)
             if split is None:
@@ -397,6 +397,11 @@ def _awaits(turn: Turn) -> bool:
     """Whether a call of a turn has no result yet."""
     answered = {record.call for record in turn.records if record.kind == "result"}
     return not _calls(turn) <= answered
+
+
+def _late(turn: Turn) -> frozenset[str]:
+    """The calls of earlier turns whose results stand in this one."""
+    return frozenset(r.call for r in turn.records if r.kind == "result") - _calls(turn)
 
 
 def _calls(turn: Turn) -> frozenset[str]:

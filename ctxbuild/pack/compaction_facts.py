@@ -92,11 +92,13 @@ class State:
     def absorb(self, turn: Turn) -> None:
         """Takes the next turn."""
         for record in turn.records:
-            if record.kind in {"text", "note"} and turn.role == "user":
+            if record.kind in {"text", "note", "image"} and turn.role == "user":
                 self._words(record.text, turn.number)
             elif record.kind in {"text", "thinking"}:
                 self._said(record, turn.number)
         results = {r.call: r for r in turn.records if r.kind == "result"}
+        if "" in results:
+            self._uncalled(turn)
         for call in turn.records:
             if call.kind == "call":
                 for deed in deeds_of(call):
@@ -126,10 +128,7 @@ class State:
         failed = result is not None and result.failed
         if deed.kind == "todo" and not failed:
             self._planned = turn
-            self._plan = {text: (todo, False) for text, (todo, _) in self._plan.items()}
-            for todo in deed.todos:
-                self._plan.pop(todo.text, None)
-                self._plan[todo.text] = (todo, True)
+            self._plans(deed, "" if result is None else result.text)
         elif deed.kind in {"edit", "write"} and not failed:
             self._changed(deed, turn)
         elif deed.kind == "run" and result is not None:
@@ -142,6 +141,32 @@ class State:
             self._failed(name, result, turn)
         else:
             self._resolve(name, program_of(command))
+
+    def _uncalled(self, turn: Turn) -> None:
+        """What failed although no call of it is there: plain lines only say what they do."""
+        said = next((r.text for r in turn.records if r.kind == "text"), "")
+        for record in turn.records:
+            if record.kind == "result" and not record.call and record.failed:
+                self._failed(first_line(said) or "a call that is not there", record, turn.number)
+
+    def _plans(self, deed: Deed, answer: str) -> None:
+        """A plan as a whole, an item more, or what became of one that its number names."""
+        if not deed.part:
+            self._plan = {text: (todo, False) for text, (todo, _) in self._plan.items()}
+        for todo in deed.todos:
+            if deed.part == "one":
+                self._update(todo)
+                continue
+            number = _NUMBER.search(answer)
+            named = f"#{number[1] if number else len(self._plan) + 1} " if deed.part else ""
+            self._plan.pop(named + todo.text, None)
+            self._plan[named + todo.text] = (Todo(named + todo.text, todo.status), True)
+
+    def _update(self, todo: Todo) -> None:
+        """What became of the item whose number stands for its text."""
+        named = next((text for text in self._plan if text.startswith(f"{todo.text} ")), todo.text)
+        was = self._plan[named][0].status if named in self._plan else "pending"
+        self._plan[named] = (Todo(named, todo.status or was), True)
 
     def _changed(self, deed: Deed, turn: int) -> None:
         digits = self._original(deed.hunk)
@@ -271,6 +296,7 @@ _FAILURE = re.compile(
 
 # --- the plan ---------------------------------------------------------------------------
 
+_NUMBER = re.compile(r"#(\d{1,9})\b")
 _BOXES = {"completed": "x", "done": "x", "in_progress": ">", "pending": " ", "cancelled": "-"}
 _STATUSES = {"x": "completed", ">": "in_progress", " ": "pending", "-": "cancelled"}
 _LEFT = " (no longer listed)"

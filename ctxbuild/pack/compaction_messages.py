@@ -1,16 +1,19 @@
 """Compaction of a list of messages of an API: the same dialect out as in.
 
 What stays is the very message that came in. The note is one user message behind
-system text and task. A result that is too large is cut down inside its message.
+system text and task, or, where roles take turns, a block of the task's message. A
+result that is too large is cut down inside its message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from ctxbuild.facts.transcript import Turn, from_messages
+from ctxbuild.errors import UsageError
+from ctxbuild.facts.transcript import NOTE_MARK, Turn, from_messages
 from ctxbuild.facts.transcript_formats import json_text
 from ctxbuild.pack.compaction import Compacted, Policy, Shown, compact
 from ctxbuild.pack.compaction_facts import RULES, Extractor
@@ -44,8 +47,15 @@ def compact_messages(
     Returns:
         The messages to send, equal to those given as long as nothing had to go, and what
         was done. Compacting them again gives the same messages.
+
+    Raises:
+        UsageError: one of them is no object.
     """
-    made: list[dict[str, Any]] = [dict(message) for message in messages]
+    for at, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise UsageError(f"message {at}: is {type(message).__name__}, no message of an API")
+    given = [each for message in messages for each in parted(message, _is_note)]
+    made: list[dict[str, Any]] = given
     first: Compacted | None = None
     for _ in range(_ROUNDS):
         done = compact(from_messages(made, system).turns, policy, count, extractor)
@@ -55,7 +65,9 @@ def compact_messages(
             break
         made = again
     assert first is not None
-    return made, first
+    if made == given:
+        return [dict(message) for message in messages], first
+    return alternating(made) if _takes_turns(messages) else made, first
 
 
 def _joined(first: Compacted, more: Compacted) -> Compacted:
@@ -68,6 +80,77 @@ def _joined(first: Compacted, more: Compacted) -> Compacted:
         originals=tuple(originals.items()),
         warnings=tuple(dict.fromkeys((*first.warnings, *more.warnings))),
     )
+
+
+# --- roles that take turns --------------------------------------------------------------
+
+
+def parted(message: Message, ours: Callable[[str], bool]) -> list[dict[str, Any]]:
+    """A message, apart from the notes that stand beside something else in it.
+
+    Args:
+        ours: whether a text was put in here; one that is no note is left out.
+    """
+    content = message.get("content")
+    if not isinstance(content, list) or not any(ours(_said(block)) for block in content):
+        return [dict(message)]
+    made: list[dict[str, Any]] = []
+    rest: list[Any] = []
+    for block in content:
+        if not ours(_said(block)):
+            rest.append(block)
+        elif _is_note(_said(block)):
+            made += [*_rest(message, rest), {**message, "content": _said(block)}]
+            rest = []
+    return [*made, *_rest(message, rest)]
+
+
+def _rest(message: Message, blocks: list[Any]) -> list[dict[str, Any]]:
+    """What stands beside a note: one text as it was before, blocks as they are."""
+    if len(blocks) == 1 and isinstance(blocks[0], Mapping) and blocks[0].keys() == {"type", "text"}:
+        return [{**message, "content": blocks[0]["text"]}]
+    return [{**message, "content": blocks}] if blocks else []
+
+
+def _is_note(text: str) -> bool:
+    return text.startswith(NOTE_MARK)
+
+
+def _said(block: Any) -> str:
+    text = block.get("text") if isinstance(block, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
+def _takes_turns(messages: Sequence[Message]) -> bool:
+    """Whether users and assistants take turns, as an API may want it."""
+    roles = [message.get("role") for message in messages]
+    apart = any("tool_calls" in each or "type" in each for each in messages)
+    return (
+        not apart
+        and set(roles) <= {"user", "assistant"}
+        and all(a != b for a, b in pairwise(roles))
+    )
+
+
+def alternating(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Neighbours of one role as one message; every text as it was."""
+    made: list[dict[str, Any]] = []
+    for message in messages:
+        if made and made[-1].get("role") == message.get("role"):
+            made[-1] = {**made[-1], "content": [*_blocks_of(made[-1]), *_blocks_of(message)]}
+        else:
+            made.append(dict(message))
+    return made
+
+
+def _blocks_of(message: Message) -> list[Any]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [*content] if isinstance(content, list) else [content] if content else []
+
+
+# --- what stays -------------------------------------------------------------------------
 
 
 def rewritten(messages: Sequence[Message], compacted: Compacted) -> list[dict[str, Any]]:
@@ -84,16 +167,20 @@ def rewritten(messages: Sequence[Message], compacted: Compacted) -> list[dict[st
 
 def _kept(messages: Sequence[Message], turns: Sequence[Shown]) -> list[dict[str, Any]]:
     """The messages of some turns, in order, without what belongs to other turns."""
-    calls = {r.call for each in turns for r in each.turn.records if r.kind in {"call", "result"}}
-    short: dict[str, str] = {}
+    # By message, since not every server gives each call an id of its own.
+    calls: dict[int, set[str]] = {}
+    short: dict[int, dict[str, str]] = {}
     for each in turns:
-        if each.form != "full":
-            short |= _shorter(each)
+        ids = {r.call for r in each.turn.records if r.kind in {"call", "result"}}
+        shorter = {} if each.form == "full" else _shorter(each)
+        for at in each.turn.sources:
+            calls.setdefault(at, set()).update(ids)
+            short.setdefault(at, {}).update(shorter)
     speaking = {at for each in turns for at in _spoken_in(each.turn, messages)}
     sources = sorted({at for each in turns for at in each.turn.sources if at >= 0})
     made = []
     for at in sources:
-        message = _cut(messages[at], calls, short, speaks=at in speaking)
+        message = _cut(messages[at], calls[at], short[at], speaks=at in speaking)
         if message is not None:
             made.append(message)
     return made

@@ -1,7 +1,8 @@
 """The queries behind question layers: units of every file, their index, and searches in it.
 
 A search depends on the index as a whole and is verified again after every change.
-What it finds are ranks, so that mostly nothing changes for who asked.
+What it finds are ranks, so that mostly nothing changes for who asked. Where an embedder
+is configured, units have passages too, whose vectors are a ranking of their own.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ctxbuild.engine.query import Collection, ContentQuery, Facet, Prepared, Query, Result
+from ctxbuild.errors import ModelError
 from ctxbuild.pack.codec import encode, whole
 from ctxbuild.select.retrieval.model import Found
 from ctxbuild.source.ctxfile import FILE_NAME
+from ctxbuild.source.outside import key_of as key_outside
 
 if TYPE_CHECKING:
     from ctxbuild.engine.database import Context
+    from ctxbuild.graph.index import Corpus
     from ctxbuild.pack.questions import Questions
+    from ctxbuild.select.retrieval.search import Likeness
 
 _PARTS = ("outline", "lines", "definitions", "references")
 """Of a file's facts: what its units are made of."""
@@ -46,6 +51,16 @@ def work(task: tuple[bytes, str, dict[str, bytes]]) -> Result:
     return Result({"units": index.encode(units)})
 
 
+def split(task: tuple[bytes, bytes]) -> Result:
+    """Bytes of a file and its units to the units' passages; in any process."""
+    from ctxbuild.facts.decode import decode
+    from ctxbuild.graph import index, passages
+
+    data, units = task
+    found = passages.passages_of(decode(data)[0], index.decode(units))
+    return Result({"passages": passages.encode(found)})
+
+
 class Finding:
     """The declared queries of question layers.
 
@@ -59,6 +74,10 @@ class Finding:
         version = f"{versions['facts']} {versions['resolve']}"
         self.units = ContentQuery("units", version, self._prepare, work, stage=False)
         self.index = Collection("index", self.units, "units", _keep, self._paths)
+        self.passages = ContentQuery(
+            "passages", version, self._prepare_passages, split, stage=False
+        )
+        self.texts = Collection("texts", self.passages, "passages", _keep_text, self._paths)
         self.rest = Query("rest", version, self._rest, stage=False)
         self.rest_text = Facet(self.rest, "", lambda p: p.get("", b"").decode())
         self._held: tuple[tuple[str, ...], list[str]] = ((), [])
@@ -68,7 +87,7 @@ class Finding:
     @property
     def declared(self) -> tuple[Any, ...]:
         """Everything that the engine has to know of."""
-        return (self.units, self.index, self.rest, self.search)
+        return (self.units, self.index, self.passages, self.texts, self.rest, self.search)
 
     def _paths(self) -> list[str]:
         """The files that are searched: data is not, nor is the ctxfile, which holds questions."""
@@ -101,20 +120,62 @@ class Finding:
 
         return Prepared(content + language.encode(), load)
 
+    def _prepare_passages(self, ctx: Context, path: str) -> Prepared | None:
+        content = ctx.get(self._q.content, path)
+        units = ctx.part(self.units, "units", path)
+        if not units:
+            return None
+        key = content + self._q.language_of(path).encode()
+        return Prepared(key, lambda: (self._q.sources.read(path), units))
+
     def _search(self, ctx: Context, key: str) -> Result:
         from ctxbuild.graph.index import Corpus
         from ctxbuild.select.retrieval.search import search
 
         # First of all the facts of all files at once, which fan out.
         ctx.postings(self._q.definers, "")
-        connection = ctx.collected(self.index)
-        most, _, question = key.partition("\0")
-        return Result({"found": encode(search(Corpus(connection), question, int(most)))})
+        corpus = Corpus(ctx.collected(self.index))
+        most, vectors, question = key.split("\0", 2)
+        like = self._likeness(ctx, corpus, question, vectors)
+        return Result({"found": encode(search(corpus, question, int(most), like=like))})
+
+    def _likeness(self, ctx: Context, corpus: Corpus, question: str, vectors: str) -> Likeness:
+        """How alike the question and each unit are; or why that is left out."""
+        from ctxbuild.select.retrieval.search import Likeness
+
+        if vectors == "off":
+            return Likeness(left_out="switched off")
+        state = ctx.get(self._q.outside_value, key_outside("embedder", ""))
+        if not state:
+            return Likeness(left_out="not configured")
+        from ctxbuild.graph import passages
+
+        try:
+            found = self._q.vectors(state)
+            if found is None:
+                return Likeness(left_out="not configured")
+            connection = ctx.collected(self.texts)
+            places = passages.places(connection, corpus)
+            alike = found.likeness(
+                question,
+                [place.digest for place in places],
+                lambda some: passages.texts(connection, [places[place] for place in some]),
+            )
+        except ModelError as error:
+            # Asked for only now: another answer makes the search run again.
+            ctx.get(self._q.outside_value, key_outside("embedder-up", ""))
+            return Likeness(left_out="no answer from the embedder", warning=f"{error}")
+        units = [place.unit for place in places]
+        return Likeness(dict(zip(units, alike, strict=True)), found.label)
 
 
-def key_of(question: str, most: int) -> str:
-    """The key of a search."""
-    return f"{most}\0{question}"
+def key_of(question: str, most: int, vectors: str = "auto") -> str:
+    """The key of a search.
+
+    Args:
+        vectors: "auto" to use them where an embedder is configured, or "off".
+    """
+    return f"{most}\0{vectors}\0{question}"
 
 
 _DATA = frozenset({"csv", "jsonl", "lock", "map", "mo", "po", "svg", "tsv"})
@@ -129,3 +190,9 @@ def _keep(connection: Any, node: int, path: str, part: bytes | None) -> bool:
     from ctxbuild.graph.index import keep
 
     return keep(connection, node, path, part)
+
+
+def _keep_text(connection: Any, _node: int, path: str, part: bytes | None) -> bool:
+    from ctxbuild.graph.passages import keep
+
+    return keep(connection, path, part)

@@ -18,7 +18,7 @@ from ctxbuild.pack.render import PACKET_TITLES
 if TYPE_CHECKING:
     from ctxbuild.engine.database import Context
     from ctxbuild.facts.document import Section
-    from ctxbuild.model import Block, Pack
+    from ctxbuild.model import Block, Candidate, Pack
     from ctxbuild.pack.documents import Documents
     from ctxbuild.pack.questions import Questions
     from ctxbuild.select.realm.match import Counted
@@ -74,26 +74,50 @@ def with_places(documents: Documents, pack: Pack) -> Pack:
     """A pack with the lines at which the entries of its packets stand in their documents."""
     if not any(block.section in PACKET_TITLES for block in pack.blocks):
         return pack
+    spans = Spans(documents)
     blocks = tuple(
-        replace(block, lines=_lines(documents, block)) if block.section in PACKET_TITLES else block
+        replace(block, lines=spans.of(block)) if block.section in PACKET_TITLES else block
         for block in pack.blocks
     )
     return replace(pack, blocks=blocks)
 
 
-def _lines(documents: Documents, block: Block) -> tuple[int, int] | None:
-    """First and last line of a section, or of the items that a unit names in it."""
-    unit, _, label = block.unit.removeprefix(f"{block.path}#").partition("@")
-    places = {slug: (first, last) for slug, first, last in documents.places(block.path)}
-    if unit not in places:
-        return None
-    first, last = places[unit]
-    section = documents.section(block.path, unit) if label else None
-    wanted = ordinals_of(label)
-    lines = [item.lines for item in section.items if item.ordinal in wanted] if section else []
-    if not lines:
-        return first, last
-    return first + min(line[0] for line in lines), first + max(line[1] for line in lines)
+class Spans:
+    """Where entries of packets stand; what is asked of a document or a section is asked once.
+
+    Args:
+        documents: the documents.
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._places: dict[str, dict[str, tuple[int, int]]] = {}
+        self._items: dict[tuple[str, str], dict[int, tuple[int, int]]] = {}
+
+    def of(self, entry: Block | Candidate) -> tuple[int, int] | None:
+        """First and last line of a section, or of the items that a unit names in it."""
+        path = entry.path
+        slug, _, label = entry.unit.removeprefix(f"{path}#").partition("@")
+        if path not in self._places:
+            known = self._documents.places(path)
+            self._places[path] = {name: (first, last) for name, first, last in known}
+        place = self._places[path].get(slug)
+        if place is None:
+            return None
+        items = self._items_of(path, slug) if label else {}
+        lines = [items[number] for number in ordinals_of(label) if number in items]
+        if not lines:
+            return place
+        first = place[0]
+        return first + min(line[0] for line in lines), first + max(line[1] for line in lines)
+
+    def _items_of(self, path: str, slug: str) -> dict[int, tuple[int, int]]:
+        key = (path, slug)
+        if key not in self._items:
+            section = self._documents.section(path, slug)
+            items = section.items if section else ()
+            self._items[key] = {item.ordinal: (item.lines[0], item.lines[1]) for item in items}
+        return self._items[key]
 
 
 def ordinals_of(label: str) -> frozenset[int]:
@@ -111,10 +135,12 @@ def matches(
     sections: Iterable[Section], aspects: Sequence[Aspect]
 ) -> tuple[dict[str, Counted], ...]:
     """Per aspect: slug to what the section's text has of it, sections without any left out."""
-    from ctxbuild.select.realm.match import counted, rooted
+    from ctxbuild.select.realm.match import counted, is_contents, rooted
 
     found: tuple[dict[str, Counted], ...] = tuple({} for _ in aspects)
     for section in sections:
+        if is_contents(section):
+            continue
         roots = rooted("\n".join(block.text for block in section.blocks), section.items)
         for place, aspect in enumerate(aspects):
             each = counted(roots, aspect)

@@ -27,7 +27,7 @@ from ctxbuild.model import (
 from ctxbuild.pack import render
 from ctxbuild.pack.asker import Asker
 from ctxbuild.pack.codec import encode, part, whole
-from ctxbuild.pack.packets import with_places
+from ctxbuild.pack.packets import Spans, with_places
 from ctxbuild.pack.planning import Gathered, Planned, Rest, files_of, packed, planned
 from ctxbuild.pack.questions import Questions
 from ctxbuild.pack.schedule import settled
@@ -122,8 +122,11 @@ class Pipeline:
         proposals = {layer.name: propose(asker, layer) for layer in target.layers}
         proposals = settled(asker, target, proposals)
         if target.headers == "full":
+            spans = Spans(asker.documents)
             proposals = {
-                name: replace(one, candidates=tuple(_with_lines(asker, c) for c in one.candidates))
+                name: replace(
+                    one, candidates=tuple(_with_lines(asker, spans, c) for c in one.candidates)
+                )
                 for name, one in proposals.items()
             }
         before, complaint = places(ctx.get(self._before, target.name) if target.prefer else b"")
@@ -201,10 +204,12 @@ def propose(asker: Asker, layer: Layer) -> Proposal:
     return proposal
 
 
-def _with_lines(asker: Asker, candidate: Candidate) -> Candidate:
-    """A candidate with the lines of its symbol, for headers that show them."""
+def _with_lines(asker: Asker, spans: Spans, candidate: Candidate) -> Candidate:
+    """A candidate with the lines at which it stands, for headers that show them."""
     from ctxbuild.pack.artifact import place
 
+    if candidate.section in render.PACKET_TITLES:
+        return replace(candidate, lines=spans.of(candidate))
     if candidate.lines or not candidate.symbol:
         return candidate
     spot = place(

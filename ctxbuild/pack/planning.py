@@ -117,6 +117,7 @@ def planned(gathered: Gathered, texts: Texts, problems: ProblemsOf, count: Count
     warnings += _warnings(_looked_at(target, fitted.blocks), looked)
     if gathered.complaint:
         warnings = (f"prefer: {target.prefer}: {gathered.complaint}", *warnings)
+    warnings += _unstated(target, proposals, fitted.blocks)
     found = rot_of(target, fitted.blocks, fitted.tokens)
     warnings += tuple(map(str, found))
     plan = Plan(
@@ -245,6 +246,23 @@ def rot_of(target: Target, blocks: Iterable[Block], tokens: int) -> tuple[Rot, .
     ]
     limits = Thresholds(target.oversized, target.noise, target.duplication, target.domination)
     return find_rot(chunks, tokens, target.budget - target.reserve, limits)
+
+
+def _unstated(
+    target: Target, proposals: Mapping[str, Proposal], blocks: Iterable[Block]
+) -> tuple[str, ...]:
+    """A line per layer whose findings are not all there; who asks a question wants no more."""
+    there = {block.unit for block in blocks}
+    lines = []
+    for layer in target.layers:
+        proposal = proposals[layer.name]
+        if layer.source != "memory" or layer.option("about"):
+            continue
+        stated = [c.unit in there for c in proposal.candidates if c.section == "findings"]
+        if not all(stated):
+            what = f"{stated.count(False)} of {len(stated)} findings have no room"
+            lines.append(f"layer {layer.name!r}: {what}: give it a larger budget")
+    return tuple(lines)
 
 
 _HIDING = frozenset({"unreadable", "too-large", "too-deep", "timeout"})

@@ -26,6 +26,7 @@ from ctxbuild.source.outside import key_of, open_file
 
 if TYPE_CHECKING:
     from ctxbuild.engine.database import Context
+    from ctxbuild.select.retrieval.vectors import Vectors
     from ctxbuild.source.model_client import Answers
 
 _PYTHON = (".py", ".pyi")
@@ -156,6 +157,7 @@ class Questions:
     Attributes:
         sources: the present snapshot; replaced when a new one is scanned.
         answers: keeps what models answered; None to ask every time.
+        vectors: state of the embedder to what compares texts by it, None without one.
         counter: tokenizer to its counter; a pipeline puts one there that remembers.
     """
 
@@ -194,6 +196,7 @@ class Questions:
         self.documents = DocumentQueries(self, versions)
         self.packets = PacketQueries(self, versions)
         self.answers: Answers | None = None
+        self.vectors: Callable[[bytes], Vectors | None] = lambda _: None
         self.resolve = Query("resolve", versions["resolve"], self._resolve, stage=False)
         self.uses = Query("uses", versions["resolve"], self._uses, stage=False)
         # Apart from the facts: the tokenizer takes longer to load than a file to parse.

@@ -28,6 +28,8 @@ from ctxbuild.select.realm.view import DocsView
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Layer
 
+_DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".html")
+
 _NO_LIMIT = 1_000_000_000
 
 
@@ -52,6 +54,7 @@ def propose(view: DocsView, layer: Layer) -> Proposal:
     warnings = [complaint] if complaint else []
     warnings += conflicts
     warnings += _complaints(view, layer, profile, chosen)
+    warnings += _dangling(reading, chosen)
     record = {
         "policy": policy,
         "task": layer.option("task") or "",
@@ -79,6 +82,20 @@ def _complaints(
     if profile.aspects and not chosen:
         asked = layer.option("task") or layer.option("profile")
         yield f"layer {layer.name!r}: nothing in its documents matches {asked!r}"
+
+
+def _dangling(reading: Reading, chosen: Sequence[Chosen]) -> Iterator[str]:
+    """Links of what is shown that name a section or a document that is not there.
+
+    What begins at the root of a site may be served by something else than documents.
+    """
+    shown = {(each.path, each.section.slug) for each in chosen}
+    for link in reading.navigation.missing:
+        within = link.path in reading.outlined
+        beside = link.path.endswith(_DOCUMENTS) and not link.target.startswith("/")
+        if link.source in shown and (within or beside):
+            where = "#".join(filter(None, link.source))
+            yield f"{where}: its link {link.target!r} leads to nothing"
 
 
 # --- the loop ---------------------------------------------------------------------------

@@ -33,7 +33,8 @@ def propose(view: QuestionView, layer: Layer, stages: Stages = STAGES) -> Propos
         layer: the layer; its one pattern is the question.
         stages: the stages, each of which may be another function of the same shape.
     """
-    found = stages.search(view, layer.patterns[0], layer.option("candidates"))
+    most, vectors = layer.option("candidates"), layer.option("vectors")
+    found = stages.search(view, layer.patterns[0], most, vectors)
     evidence = _evidence(view, found, layer.option("slice-over"), stages)
     settings = Settings(
         layer.option("least-score"),
@@ -46,6 +47,7 @@ def propose(view: QuestionView, layer: Layer, stages: Stages = STAGES) -> Propos
     candidates = [_candidate(layer, each) for each in shown]
     return Proposal(
         candidates=(*candidates, *_classes(view, layer, candidates)),
+        warnings=tuple(f"layer {layer.name!r}: {each}" for each in found.warnings),
         refused=(*kept.refused, *contained),
         record={"question": layer.patterns[0], "planner": _record(found)},
     )
@@ -91,8 +93,15 @@ def _candidate(layer: Layer, each: Evidence) -> Candidate:
         reasons=_reasons(hit),
         pinned=layer.pin,
         parent=_parent(hit),
-        lines=each.cut.lines[0][:1] + each.cut.lines[-1][1:] if each.cut else hit.lines,
+        lines=_lines(each),
     )
+
+
+def _lines(each: Evidence) -> tuple[int, int] | None:
+    """First and last line of a cut, or of what is no definition; a whole one says its own."""
+    if each.cut is None:
+        return each.hit.lines
+    return each.cut.lines[0][0], each.cut.lines[-1][1]
 
 
 def _ladder(each: Evidence) -> tuple[Rung, ...]:
@@ -101,15 +110,25 @@ def _ladder(each: Evidence) -> tuple[Rung, ...]:
     tokens = each.cut.tokens if each.cut else each.tokens
     worth = _worth(hit, tokens)
     if hit.kind == "function":
-        form, text = ("slice", each.cut.text) if each.cut else ("full", None)
-        best = Rung(form, phase=FIRST_LINE, worth=worth, text=text)  # type: ignore[arg-type]
-        return (Rung("skeleton", "none", FIRST_LINE, _LEAST * worth), best)
+        least = Rung("skeleton", "none", FIRST_LINE, _LEAST * worth)
+        if not each.cut:
+            return (least, Rung("full", phase=FIRST_LINE, worth=worth))
+        cut = Rung("slice", phase=FIRST_LINE, worth=worth, text=each.cut.text)
+        if not _may_be_whole(each):
+            return (least, cut)
+        more = _WHOLE * _worth(hit, each.tokens - tokens)
+        return (least, cut, Rung("full", phase=FIRST_LINE, worth=worth + more))
     if hit.kind == "class":
         if _is_small(each):
             return (Rung("full", phase=FIRST_LINE, worth=worth),)
         return (Rung("skeleton", "first", FIRST_LINE, _worth(hit, _HEADER_TOKENS)),)
     text = each.cut.text if each.cut else each.text
     return (Rung("slice", phase=FIRST_LINE, worth=_OTHER * worth, text=text),)
+
+
+def _may_be_whole(each: Evidence) -> bool:
+    """Whether a definition that is cut may be shown whole if the budget allows it."""
+    return each.hit.kind == "function" and each.hit.rank <= _WHOLE_RANKS
 
 
 def _worth(hit: Hit, tokens: int) -> float:
@@ -133,6 +152,10 @@ _FINE = 3
 
 _MODULE_TOKENS = 500
 """Tokens of what is shown of a module outside its definitions."""
+
+_WHOLE = 0.3
+_WHOLE_RANKS = 10
+"""Hits so good that the rest of a large definition is offered beside its relevant parts."""
 
 _LEAST = 1e-9
 _OTHER = 0.2

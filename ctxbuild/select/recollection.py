@@ -26,6 +26,9 @@ class Talks(Protocol):
     def talk(self, path: str) -> tuple[Turn, ...]:
         """All turns of a transcript."""
 
+    def outside_digest(self, path: str) -> bytes:
+        """The SHA-256 digest of a file anywhere, b"" if there is none."""
+
 
 def of_transcript(asker: Talks, layer: Layer, path: str) -> Proposal:
     """The turns of a transcript that bear on a question."""
@@ -33,7 +36,13 @@ def of_transcript(asker: Talks, layer: Layer, path: str) -> Proposal:
     proposal = about(layer.name, path, turns, layer.option("about"), pinned=layer.pin)
     if turns:
         return proposal
-    return Proposal(warnings=(f"{shown(path)}: holds no turn that can be read",))
+    return Proposal(warnings=(says_nothing(asker, path),))
+
+
+def says_nothing(asker: Talks, path: str) -> str:
+    """Why nothing was read of a transcript."""
+    there = asker.outside_digest(path)
+    return f"{shown(path)}: {'holds no turn that can be read' if there else 'no such file'}"
 
 
 def about(

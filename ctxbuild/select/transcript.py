@@ -55,6 +55,9 @@ class Sessions(Protocol):
     def talk(self, path: str) -> tuple[Turn, ...]:
         """All turns of a transcript."""
 
+    def outside_digest(self, path: str) -> bytes:
+        """The SHA-256 digest of a file anywhere, b"" if there is none."""
+
     def session_problems(self, path: str, threshold: int, recent: int) -> tuple[Problem, ...]:
         """What is wrong with it."""
 
@@ -81,7 +84,9 @@ def propose(asker: Sessions, layer: Layer) -> Proposal:
     standing, problems = asker.session(path, threshold, recent, layer.option("compaction"))
     warnings = [f"{shown(path)}: {problem.message}" for problem in problems]
     if not standing.before:
-        warnings.append(f"{shown(path)}: holds no turn that can be read")
+        from ctxbuild.select.recollection import says_nothing
+
+        warnings.append(says_nothing(asker, path))
     candidates = [_pinned(layer.name, path, each) for each in standing.pinned]
     if standing.note:
         candidates.append(_note(layer.name, path, standing.note.text))

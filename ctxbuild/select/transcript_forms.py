@@ -128,7 +128,7 @@ def short_result(record: Record, call: Record | None, gone: Collection[str]) -> 
     """
     text = record.text
     deed = _main(deeds_of(call)) if call else Deed("other")
-    if record.call and record.call in gone:
+    if record.call and record.call in gone and not _is_marked(text):
         return Shortened(mark(f"{deed.path or 'read'}: read again later", text), (text,))
     if deed.kind in {"edit", "write", "todo"} and not record.failed:
         return Shortened("")  # the call says what was done

@@ -23,6 +23,7 @@ from ctxbuild.stores.assembly_log import FOLDER as LOG
 from ctxbuild.stores.history import FOLDER
 from ctxbuild.stores.parsed import NAME
 from ctxbuild.stores.state import STATE
+from ctxbuild.stores.vectors import NAME as VECTORS
 
 if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile
@@ -47,6 +48,7 @@ class Cleaned:
 _OURS = (
     *(VALUES, FOLDER, ORIGINALS, LOG, SESSIONS, NAME, GLANCE, "packs", "CACHEDIR.TAG", "FORMAT"),
     *(STATE + suffix for suffix in SIDE_FILES),
+    *(VECTORS + suffix for suffix in SIDE_FILES),
 )
 
 

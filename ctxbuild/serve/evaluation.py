@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ctxbuild.compare import baselines
 from ctxbuild.compare.evaluate import Piece, Row, Wanted, is_correct, measure
 from ctxbuild.compare.questionset import Gold, Question
-from ctxbuild.errors import CtxbuildError
+from ctxbuild.errors import CtxbuildError, ModelError
 from ctxbuild.pack.rot import Chunk, find_rot
 from ctxbuild.select.retrieval.model import score_of
 from ctxbuild.serve.check import Made, Rehearsal
@@ -22,11 +22,14 @@ from ctxbuild.source.ctxfile import Ctxfile
 
 if TYPE_CHECKING:
     from ctxbuild.pack.tokens import Counter
+    from ctxbuild.select.retrieval.vectors import Vectors
 
 Say = Callable[[str, str], str]
 """Question and pack to a model's answer."""
 
 _TITLE = "# question\n"
+_MOST_ALIKE = 1_000
+"""Chunks of a ranking by vectors, as many as of a lexical one at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +40,14 @@ class Evaluation:
         commit: of the repository, "" outside one.
         run: id of the run: the same questions, tiers, budgets and commit have the same.
         warnings: gold that is not there, targets that could not be built.
+        embedder: whose vectors tiers 1, 3 and 4 used, "" for none.
     """
 
     rows: tuple[Row, ...]
     commit: str
     run: str
     warnings: tuple[str, ...]
+    embedder: str = ""
 
 
 @dataclass(slots=True)
@@ -61,6 +66,7 @@ class _Corpus:
     chunks: dict[int, list[baselines.Chunk]] = field(default_factory=dict)
     rankings: dict[tuple[int, str], tuple[list[int], float]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    vectors: Vectors | None = None
 
 
 def evaluate(
@@ -70,6 +76,7 @@ def evaluate(
     tiers: Sequence[int],
     *,
     say: Say | None = None,
+    vectors: str = "auto",
     options: dict[str, Any] | None = None,
 ) -> Evaluation:
     """Answers every question by every tier within every budget.
@@ -80,22 +87,24 @@ def evaluate(
         budgets: tokens of an answer's evidence.
         tiers: of `compare.evaluate.TIERS`.
         say: asks a model, where accuracy is wanted too.
+        vectors: whether they are used where an embedder is configured: "auto" or "off".
         options: as for `Session`.
 
     Raises:
         CtxbuildError: the project cannot be read, or a model cannot be asked.
     """
     options = options or {}
-    ctxfile = _with_targets(ctxfile, questions, budgets)
-    corpus = ask(Session(ctxfile, **options), lambda desk: _read(desk, questions, tiers))
+    ctxfile = _with_targets(ctxfile, questions, budgets, vectors)
+    corpus = ask(Session(ctxfile, **options), lambda desk: _read(desk, questions, tiers, vectors))
     commit = _commit(ctxfile.root)
     rows = list(_baselines(ctxfile, corpus, questions, budgets, tiers, say))
     if 4 in tiers:
         rows += _compiled(ctxfile, corpus, questions, budgets, say, options)
     order = {question.id: place for place, question in enumerate(questions)}
     rows.sort(key=lambda row: (order[row.question.id], row.tier, row.budget))
-    run = _run_id(questions, budgets, tiers, commit, ctxfile.project.tokenizer)
-    return Evaluation(tuple(rows), commit, run, tuple(corpus.warnings))
+    embedder = corpus.vectors.label if corpus.vectors else ""
+    run = _run_id(questions, budgets, tiers, commit, ctxfile.project.tokenizer, embedder)
+    return Evaluation(tuple(rows), commit, run, tuple(corpus.warnings), embedder)
 
 
 def _run_id(*parts: Any) -> str:
@@ -114,7 +123,7 @@ def _commit(root: str) -> str:
 # --- the corpus -------------------------------------------------------------------------
 
 
-def _read(desk: Desk, questions: Sequence[Question], tiers: Sequence[int]) -> _Corpus:
+def _read(desk: Desk, questions: Sequence[Question], tiers: Sequence[int], vectors: str) -> _Corpus:
     corpus = _Corpus(chunks={tier: [] for tier in (1, 2)})
     for path in desk.workspace.snapshot.paths:
         text = desk.view.text(path)
@@ -126,8 +135,37 @@ def _read(desk: Desk, questions: Sequence[Question], tiers: Sequence[int]) -> _C
     corpus.chunks[3] = corpus.chunks[2]
     for question in questions:
         corpus.wanted[question.id] = [_placed(desk, corpus, gold) for gold in question.gold]
+    if vectors != "off":
+        corpus.vectors = _vectors(desk, corpus)
     _rank(desk, corpus, questions, tiers)
     return corpus
+
+
+def _vectors(desk: Desk, corpus: _Corpus) -> Vectors | None:
+    """What compares by vectors; a warning where one is named and cannot."""
+    from ctxbuild.source.outside import embedder_state
+
+    state = embedder_state(desk.workspace.ctxfile.root, "")
+    try:
+        found = desk.workspace.pipeline.questions.vectors(state) if state else None
+        if found:
+            found.nearest("question", ["text"])
+    except ModelError as error:
+        corpus.warnings.append(f"{error}")
+        return None
+    return found
+
+
+def _alike(corpus: _Corpus, question: Question, tier: int) -> list[list[int]]:
+    """The ranking of a tier's chunks by vectors, if there is one."""
+    if corpus.vectors is None:
+        return []
+    try:
+        texts = [f"{chunk.path}\n{chunk.text}" for chunk in corpus.chunks[tier]]
+        return [corpus.vectors.nearest(question.question, texts)[:_MOST_ALIKE]]
+    except ModelError as error:
+        corpus.warnings.append(f"{question.id}: tier {tier} has no vectors: {error}")
+        return []
 
 
 def _placed(desk: Desk, corpus: _Corpus, gold: Gold) -> Wanted:
@@ -163,6 +201,8 @@ def _rank(desk: Desk, corpus: _Corpus, questions: Sequence[Question], tiers: Seq
         if plain:
             started = time.perf_counter()
             ranked = plain.rank(question.question)
+            if alike := _alike(corpus, question, 1):
+                ranked = baselines.fuse([ranked, *alike])
             corpus.rankings[1, question.id] = ranked, time.perf_counter() - started
         if aware:
             started = time.perf_counter()
@@ -171,7 +211,7 @@ def _rank(desk: Desk, corpus: _Corpus, questions: Sequence[Question], tiers: Seq
             corpus.rankings[2, question.id] = ranked, seconds
             started = time.perf_counter()
             graph = baselines.around(desk.view, question.question, places)
-            fused = baselines.fuse([ranked, graph])
+            fused = baselines.fuse([ranked, graph, *_alike(corpus, question, 3)])
             corpus.rankings[3, question.id] = fused, seconds + time.perf_counter() - started
 
 
@@ -250,11 +290,11 @@ def _chunks(pieces: Iterable[Piece]) -> Iterator[Chunk]:
 
 
 def _with_targets(
-    ctxfile: Ctxfile, questions: Sequence[Question], budgets: Sequence[int]
+    ctxfile: Ctxfile, questions: Sequence[Question], budgets: Sequence[int], vectors: str
 ) -> Ctxfile:
     """The project with one target per question and budget instead of its own."""
     targets = tuple(
-        question_target(_name(number, budget), question.question, budget)
+        question_target(_name(number, budget), question.question, budget, vectors=vectors)
         for number, question in enumerate(questions)
         for budget in budgets
     )

@@ -44,6 +44,12 @@ VARIABLES = (
     "GIT_CONFIG_COUNT",
     "GIT_CONFIG_PARAMETERS",
 )
+# As `source/outside.py` has them: whether what answers a question depends on an embedder.
+EMBEDDINGS = (
+    "CTXBUILD_EMBEDDINGS_MODEL",
+    "CTXBUILD_EMBEDDINGS_NAME",
+    "CTXBUILD_EMBEDDINGS_URL",
+)
 
 
 def show(arguments: Sequence[str]) -> int | None:
@@ -209,7 +215,7 @@ def has_log(state: bytes) -> bool:
 def circumstances(root: str) -> bytes:
     """All besides files that a look depends on."""
     installed = [path for path in sys.path if path.endswith("-packages")]
-    said = [os.environ.get(name) for name in VARIABLES]
+    said = [os.environ.get(name) for name in (*VARIABLES, *EMBEDDINGS)]
     values = [root, PACKAGE, sys.version, *installed, *(f"={v}" if v else "" for v in said)]
     return b"\0".join(map(os.fsencode, values))
 

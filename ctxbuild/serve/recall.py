@@ -109,8 +109,10 @@ def recall(ctxfile: Ctxfile, cache: Path, prefix: str) -> bytes:
         )
     data = store.get(found[0]) if found else None
     if data is None:
-        near = _near(store.names(), digits)
-        hint = f"did you mean {_listed(near)}?" if near else "nothing was compacted here"
+        names = tuple(store.names())
+        near = _near(names, digits)
+        none = "none that is kept comes near" if names else "nothing was compacted here"
+        hint = f"did you mean {_listed(near)}?" if near else none
         raise UsageError(f"{prefix}: no original has this hash", hint)
     return data
 

@@ -11,7 +11,8 @@ under a digest of all that was asked, so that the same question is asked once.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -42,12 +43,14 @@ class Endpoint:
         name: of the model.
         key: sent as the bearer's token; never shown, never kept.
         timeout: seconds for one answer.
+        settings: what the variables begin with that name it.
     """
 
     url: str
     name: str
     key: str = field(default="", repr=False)
     timeout: float = DEFAULT_TIMEOUT
+    settings: str = "CTXBUILD_MODEL"
 
 
 class Answers(Protocol):
@@ -75,7 +78,8 @@ def endpoint(environ: Mapping[str, str] | None = None) -> Endpoint | None:
     key = values.get("CTXBUILD_MODEL_KEY") or values.get("OPENAI_API_KEY") or ""
     if not name:
         return None
-    return Endpoint(url.rstrip("/"), name, key, _seconds(values.get("CTXBUILD_MODEL_TIMEOUT")))
+    variable = "CTXBUILD_MODEL_TIMEOUT"
+    return Endpoint(url.rstrip("/"), name, key, seconds_of(values.get(variable), variable))
 
 
 def identity(environ: Mapping[str, str] | None = None) -> bytes:
@@ -97,22 +101,37 @@ def is_up(environ: Mapping[str, str] | None = None, patience: float = 1.0) -> bo
     Args:
         patience: seconds to wait for it.
     """
+    try:
+        found = endpoint(environ)
+    except ModelError:
+        return False
+    return found is not None and accepts(found.url, patience)
+
+
+def accepts(url: str, patience: float = 1.0) -> bool:
+    """Whether something accepts a connection where a URL says.
+
+    Args:
+        patience: seconds to wait for it.
+    """
     import socket
     from urllib.parse import urlsplit
 
     try:
-        found = endpoint(environ)
-        if found is None:
-            return False
-        parts = urlsplit(found.url)
+        parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         with socket.create_connection((parts.hostname or "", port), patience):
             return True
-    except (ModelError, OSError, ValueError):
+    except (OSError, ValueError):
         return False
 
 
-def _seconds(text: str | None) -> float:
+def seconds_of(text: str | None, variable: str) -> float:
+    """A time limit that a variable holds; the default for None or "".
+
+    Raises:
+        ModelError: it is no number of seconds.
+    """
     if not text:
         return DEFAULT_TIMEOUT
     try:
@@ -120,7 +139,7 @@ def _seconds(text: str | None) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 86_400:
-        message = f"CTXBUILD_MODEL_TIMEOUT: {text!r} is no number of seconds"
+        message = f"{variable}: {text!r} is no number of seconds"
         raise ModelError(message, "write a number above 0")
     return seconds
 
@@ -233,6 +252,18 @@ def unfenced(text: str) -> str:
 
 
 def _asked(where: Endpoint, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
+    with client_of(where) as client:
+        return _tried(client, where, messages, schema)
+
+
+@contextmanager
+def client_of(where: Endpoint) -> Iterator[OpenAI]:
+    """A client of an endpoint; what goes wrong while it is used is said in our words.
+
+    Raises:
+        ModelError: the package is missing, or the endpoint cannot be reached, refuses,
+            takes too long, or does not speak the protocol.
+    """
     try:
         import openai
     except ImportError as error:
@@ -248,16 +279,16 @@ def _asked(where: Endpoint, messages: Sequence[Message], schema: Mapping[str, An
             http_client=openai.DefaultHttpxClient(trust_env=not _is_here(where.url)),
         )
         with client:
-            return _tried(client, where, messages, schema)
+            yield client
     except openai.APITimeoutError as error:
         message = f"{where.name} at {where.url} gave no answer in {where.timeout:g} s"
-        raise ModelError(message, "raise CTXBUILD_MODEL_TIMEOUT") from error
+        raise ModelError(message, f"raise {where.settings}_TIMEOUT") from error
     except openai.APIConnectionError as error:
         message = f"{where.url} cannot be reached: {error.__cause__ or error}"
         raise ModelError(_without_key(message, where), "start it, or correct the URL") from error
     except openai.APIStatusError as error:
         message = f"{where.name} at {where.url} refuses ({error.status_code}): {error.message}"
-        raise ModelError(_without_key(message, where), _hint(error.status_code)) from error
+        raise ModelError(_without_key(message, where), _hint(error.status_code, where)) from error
     except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
         message = f"{where.url} does not speak the protocol: {error}"
         raise ModelError(_without_key(message, where), "name an OpenAI-compatible URL") from error
@@ -337,11 +368,11 @@ def _once(
     return str(text).encode(errors="replace").decode()
 
 
-def _hint(status: int) -> str:
+def _hint(status: int, where: Endpoint) -> str:
     hints = {
-        401: "correct CTXBUILD_MODEL_KEY",
-        403: "correct CTXBUILD_MODEL_KEY",
-        404: "correct CTXBUILD_MODEL_URL or CTXBUILD_MODEL_NAME",
+        401: f"correct {where.settings}_KEY",
+        403: f"correct {where.settings}_KEY",
+        404: f"correct {where.settings}_URL or {where.settings}_NAME",
         429: "try again later",
     }
     return hints.get(status, "see the endpoint's own log")

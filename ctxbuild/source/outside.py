@@ -99,6 +99,26 @@ def model_is_up(_root: str, _argument: str) -> bytes:
     return b"up" if model_client.is_up() else b""
 
 
+EMBEDDINGS = tuple(f"CTXBUILD_EMBEDDINGS_{name}" for name in ("MODEL", "NAME", "URL"))
+"""The variables that name an embedder (`source/embeddings.py`)."""
+
+
+def embedder_state(root: str, _argument: str) -> bytes:
+    """Which embedder the environment names, without its key; b"" for none."""
+    if not any(map(os.environ.get, EMBEDDINGS)):
+        return b""  # as mostly: nothing need be imported to know it
+    from ctxbuild.source import embeddings
+
+    return embeddings.identity(root)
+
+
+def embedder_is_up(_root: str, _argument: str) -> bytes:
+    """Whether that embedder could answer: asked after it did not."""
+    from ctxbuild.source import embeddings
+
+    return b"up" if embeddings.is_up() else b""
+
+
 def read_objects(root: str, names: Sequence[str]) -> Mapping[str, bytes]:
     """Names of git's objects to their contents, those that are missing left out."""
     from ctxbuild.source import diffs
@@ -112,5 +132,7 @@ KINDS: dict[str, Callable[[str, str], bytes]] = {
     "history": history_state,
     "model": model_state,
     "model-up": model_is_up,
+    "embedder": embedder_state,
+    "embedder-up": embedder_is_up,
 }
 """Kind of input to what reads its value."""

@@ -194,6 +194,8 @@ def _layer(
     if said is not None:
         if any(key in said.table for key in sources if key != source):
             base = {key: base[key] for key in _COMMON if key in base}
+        elif source not in said.table and source in waiting and not preset.get("by_name"):
+            base[source] = waiting.pop(source)
         merged = {**base, **said.table}
         return None if merged.get(source, "") is SLOT else Placed(merged, said.number)
     if source in waiting and not preset.get("by_name"):

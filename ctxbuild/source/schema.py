@@ -116,6 +116,13 @@ _QUESTION_OPTIONS = (
         "Units of one file after which those of other files come first; 0 for no limit.",
         0,
     ),
+    Key(
+        "vectors",
+        "choice",
+        "Whether units are also ranked by vectors where the environment names an embedder.",
+        "auto",
+        ("auto", "off"),
+    ),
 )
 _DOCS_OPTIONS = (
     Key("task", "text", "What the packet is for, in words; without it everything is compiled."),

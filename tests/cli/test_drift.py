@@ -99,6 +99,18 @@ def test_what_is_missing_is_named_and_ends_with_1(review):
     assert found["missing"][0]["rows"] == [FINDING]
 
 
+def test_very_many_missing_findings_are_not_all_named_one_by_one(review):
+    rows = [f"- shop/cart.py: found thing {number}\n" for number in range(300)]
+    review.write({"NOTES.md": "".join(rows)})
+    done = review("check", "--drift", "review")
+    assert done.code == 1
+    head, *named, more = (row for row in done.out.splitlines() if "terms" not in row)
+    missing = len(review("check", "--drift", "review", "--json").data["targets"][0]["missing"])
+    assert f"{300 - missing} of 300 findings" in head
+    assert len(named) == 40
+    assert more == f"  and {missing - 40} more: --json has all"
+
+
 def test_a_session_that_left_its_task_is_measured(review):
     said = ["Now the colour of the button.", "Blue, then.", "A darker blue.", "CSS is fine."]
     review.write({"session.jsonl": session(*said)})

@@ -17,6 +17,8 @@ def breaks(modality, rule, text, path="out.py", more=()):
 
 
 BROKEN = [
+    ("MUST NOT", 'The name is spelled "Cargo", never "cargo".', "Use cargo.\n", "a.md"),
+    ("MUST", "Use `httpx` instead of `requests`.", "import requests\n", "o.py"),
     ("MUST NOT", "Never use `eval`.", "x = eval(y)\n", "out.py"),
     ("MUST NOT", "You must not call `eval()` or `exec()`.", "exec (y)\n", "out.py"),
     ("MUST NOT", "`innerHTML` is forbidden.", "el.innerHTML = x\n", "a.js"),
@@ -181,3 +183,20 @@ def test_what_is_missing_may_stand_in_another_output():
 def test_a_hostile_rule_costs_no_time(hostile):
     for modality in ("MUST", "MUST NOT"):
         derive(hostile, modality)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "path"),
+    [
+        ('The name is spelled "Cargo", never "cargo".', "Cargo builds it.\n", "a.md"),
+        ("Never use `eval`.", '"""Never use eval here."""\nx = 1\n', "a.py"),
+        ("Never write in the first person.", '"I know," she said. "It\'s mine."\n', "a.md"),
+    ],
+)
+def test_what_is_right_or_only_quoted_is_no_break(rule, text, path):
+    assert breaks("MUST NOT", rule, text, path) == []
+
+
+def test_a_call_beside_a_docstring_is_a_break():
+    text = '"""Never use eval."""\nx = eval(y)\n'
+    assert breaks("MUST NOT", "Never use `eval`.", text) == [(2, 5, "'eval' is not allowed")]

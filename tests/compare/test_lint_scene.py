@@ -217,3 +217,22 @@ def test_a_sentence_beside_the_one_that_forbids_forbids_nothing():
     text = "First person, present tense. Never use exclamation marks."
     (check,) = derive(text, "MUST NOT")
     assert check.message == "an exclamation mark"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "breaks"),
+    [
+        ("Ilse came in. He wondered who had burned the mill.", 0),
+        ("Ilse came in. He did not know who had burned the mill.", 0),
+        ("Ilse came in. He asked whether she had burned the mill.", 0),
+        ("Ilse came in. She had burned the mill.", 1),
+        ("He knew that Ilse had burned the mill.", 1),
+    ],
+)
+def test_a_question_that_is_told_reveals_nothing(sentence, breaks):
+    bible = (
+        "# Cast\n\n- **Ilse**: a smuggler\n\n# Secrets\n\n"
+        "- Ilse burned the mill. Not before chapter 8.\n"
+    )
+    made = rules("chapter 3: Ilse on the quay", {"bible.md": bible})
+    assert len(found(sentence, made)) == breaks

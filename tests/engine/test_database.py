@@ -14,6 +14,7 @@ from ctxbuild.engine.database import Context, Database
 from ctxbuild.engine.events import Event, Invalidated, Node, Ran, Reused
 from ctxbuild.engine.probe import is_settled
 from ctxbuild.engine.query import (
+    Collection,
     ContentQuery,
     Facet,
     Index,
@@ -236,6 +237,48 @@ def test_an_index_answers_and_only_its_term_invalidates(world: World) -> None:
     assert world.ran() == ["where(b)"]
     world.edit(fresh="b")
     assert world.ask(world.where, "b") == "fresh"
+
+
+def test_a_collection_holds_every_key_and_a_run_that_comes_out_equal_stops_there() -> None:
+    world = World()
+    world.edit(x="a b", y="b")
+    held: dict[str, bytes] = {}
+
+    def keep(_: sqlite3.Connection, node: int, key: str, part: bytes | None) -> bool:
+        assert node > 0
+        before = held.get(key)
+        if part is None:
+            held.pop(key, None)
+        else:
+            held[key] = part
+        return before != part
+
+    collection = Collection("all", world.facts, "words", keep, lambda: sorted(world.texts))
+    most = Query("most", "1", lambda ctx, _: Result({"": _longest(ctx, collection, held)}))
+    above = Query("above", "1", lambda ctx, key: Result({"": ctx.get(_plain(most), key).encode()}))
+    declared = (world.text, world.facts, collection, most, above)
+    world.db = Database(
+        world.connection, world.values, declared, world.version, on_event=world.events.append
+    )
+    world.db.apply(())
+    assert world.ask(above, "") == "x"
+    assert world.ran() == ["facts(x)", "facts(y)", "most()", "above()"]
+    world.edit(y="c")  # another text, the same answer
+    assert (world.ask(above, ""), world.ran()) == ("x", ["facts(y)", "most()"])
+    world.edit(z="a b c")
+    assert (world.ask(above, ""), world.ran()) == ("z", ["facts(z)", "most()", "above()"])
+    world.edit(z=None)
+    assert (world.ask(above, ""), world.ran()) == ("x", ["most()", "above()"])
+    assert sorted(held) == ["x", "y"]
+
+
+def _longest(ctx: Context, collection: Collection, held: dict[str, bytes]) -> bytes:
+    ctx.collected(collection)
+    return max(sorted(held), key=lambda key: len(held[key])).encode()
+
+
+def _plain(query: Query) -> Facet[str]:
+    return Facet(query, "", lambda p: p[""].decode())
 
 
 def test_a_lost_value_is_computed_again(world: World) -> None:

@@ -590,3 +590,108 @@ def test_plain_text_is_read_by_outline():
         ("constraint", "MUST NOT", "never here"),
         ("procedure", "", "1. one\n2. two"),
     ]
+
+
+def test_blocks_of_html_that_share_a_line_stay_apart_and_keep_their_line():
+    found = document(
+        """
+        <h1>API</h1><p>Intro.</p><h2>Keys</h2><p>Keep them.</p><p>Never share.</p><h2>Limits</h2>
+        <p>Sixty.</p><ul><li>a</li></ul><pre>x
+        y</pre><p>After.</p><h3>More</h3>Loose.
+        """,
+        "one.html",
+    )
+    said = [(s.slug, [(b.kind, b.text) for b in s.blocks]) for s in found.sections]
+    assert said == [
+        ("api", [("paragraph", "Intro.")]),
+        ("keys", [("paragraph", "Keep them."), ("paragraph", "Never share.")]),
+        ("limits", [("paragraph", "Sixty."), ("list", "- a"), ("code", "```\nx\ny\n```"),
+                    ("paragraph", "After.")]),
+        ("more", [("paragraph", "Loose.")]),
+    ]  # fmt: skip
+    assert found.places == ((1, 1), (1, 1), (1, 3), (3, 3))
+    assert [item.lines for item in found.sections[2].items] == [(1, 1), (1, 1), (1, 2), (2, 2)]
+
+
+def test_rows_of_an_asciidoc_table_may_go_over_several_lines():
+    found = document(
+        """
+        = Codes
+
+        |===
+        |Code |Meaning
+
+        |413
+        |Too large. It must
+        be split.
+
+        |415
+        |Unknown
+        |===
+
+        [%header,cols="1,2*"]
+        |===
+        |A |B |C
+        |a
+        |b |c
+        |===
+
+        |===
+        |left
+        |right
+
+        |a
+        |b
+        |===
+        """,
+        "codes.adoc",
+    )
+    assert [(i.text, i.lead) for i in found.sections[0].items if i.kind == "fact"] == [
+        ("| 413 | Too large. It must be split. |", "| Code | Meaning |"),
+        ("| 415 | Unknown |", "| Code | Meaning |"),
+        ("| a | b | c |", "| A | B | C |"),
+        ("| left | right |", ""),
+        ("| a | b |", ""),
+    ]
+
+
+def test_tags_of_components_are_no_text_in_mdx_and_lead_where_they_say():
+    found = document(
+        """
+        # A
+
+        <Callout type="warning">Never log keys.</Callout>
+
+        <Steps>
+        1. Get `<Key>`
+        2. Send it
+        </Steps>
+
+        <Card href="/b">More</Card>
+        """,
+        "a.mdx",
+    )
+    assert items(found) == [
+        ("constraint", "MUST NOT", "Never log keys."),
+        ("procedure", "", "1. Get `<Key>`\n2. Send it"),
+        ("fact", "", "More"),
+    ]
+    assert links(found) == [("/b", "", "link")]
+
+
+def test_a_directive_that_names_an_endpoint_keeps_its_method():
+    text = "A\n=\n\n.. http:post:: /files\n\n   Sends a file.\n"
+    assert items(document(text, "a.rst")) == [
+        ("fact", "", "POST /files"), ("fact", "", "Sends a file."),
+    ]  # fmt: skip
+
+
+def test_a_short_no_forbids_where_the_title_promises_rules():
+    text = (
+        "# A\n\n## House rules\n\n- No emojis.\n- No results found.\n\n## Codes\n\n- No retries.\n"
+    )
+    assert items(document(text, "a.md")) == [
+        ("constraint", "MUST NOT", "No emojis."),
+        ("fact", "", "No results found."),
+        ("fact", "", "No retries."),
+    ]

@@ -48,6 +48,7 @@ def test_findings_and_other_text_are_told_apart():
         "a.py: found X; severity Y; suggest Z",
         "- `a.py`: found X; Severity Y;  suggest Z",
         "* a.py: found X; suggest Z; severity Y",
+        "- a.py: Found X; Severity Y; Suggest Z",
     ],
 )
 def test_a_finding_however_it_is_written(row):

@@ -122,6 +122,14 @@ def test_a_result_without_its_call_is_reported_and_kept():
     assert read.problems == (Problem("orphan-result", "record 0: a result without its call"),)
 
 
+def test_of_plain_lines_a_result_belongs_to_what_was_said_before_it():
+    lines = [{"role": "assistant", "content": "Running."}, {"role": "tool", "content": "42"}]
+    read = read_transcript(talks.jsonl(lines))
+    (turn,) = read.turns
+    assert turn.records == (Record("text", "Running."), Record("result", "42"))
+    assert (turn.sources, read.problems) == ((1, 2), ())
+
+
 def test_a_late_result_knows_its_tool_and_stays_behind_what_was_said_meanwhile():
     messages = talks.chat(talks.STORY[:2])
     late = messages.pop()
@@ -161,6 +169,69 @@ def test_base64_becomes_a_placeholder_with_size_and_digest():
 def test_what_a_subagent_says_to_itself_is_no_part_of_the_session():
     line = {"type": "user", "isSidechain": True, "message": {"role": "user", "content": "x"}}
     assert read_transcript(talks.jsonl([line])).turns == ()
+
+
+def test_lines_of_claude_code_that_are_no_message_are_no_damage():
+    lines = [
+        {"type": "ai-title", "sessionId": "s", "aiTitle": "Totals"},
+        {"type": "attachment", "sessionId": "s", "attachment": {"type": "todo_reminder"}},
+        {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "Go."}},
+        {
+            "type": "attachment",
+            "sessionId": "s",
+            "attachment": {"type": "queued_command", "prompt": "And mind the sign."},
+        },
+    ]
+    read = read_transcript(talks.jsonl(lines))
+    assert read.problems == ()
+    said = [(turn.role, turn.records[0].text) for turn in read.turns]
+    assert said == [("user", "Go."), ("user", "And mind the sign.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("E   assert 1 == 2\n==== 1 failed, 2 passed in 0.10s ====", True),
+        ("===== 3 passed in 0.10s =====", False),
+        ("Ran 2 tests in 0.1s\n\nFAILED (failures=1)", True),
+        ('Traceback (most recent call last):\n  File "a"\nValueError: no', True),
+        ("ValueErrors are raised here", False),
+        ('{"stdout": "", "exit_code": 1}', True),
+        ('{"exit_code": 0, "stderr": "a warning"}', False),
+        ('{"returncode": 2}', True),
+        ("<returncode>1</returncode>\n<output>no</output>", True),
+        ("no\n[exit code: 2]", True),
+        ("Process finished with exit status 3", True),
+        ("Process exited with code 0\nfine", False),
+        ("It returns exit code 1 on errors.", False),
+        ("sh: make: not found", True),
+        ("", False),
+        ("x" * 100_000 + "\n1 failed in 0.1s", True),
+    ],
+)
+def test_a_result_that_nothing_marks_says_itself_that_it_failed(text, failed):
+    call = {"id": "1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    chat = [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": text},
+    ]
+    items = [
+        {"type": "function_call", "call_id": "1", "name": "bash", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "1", "output": text},
+    ]
+    for messages in (chat, items):
+        (turn,) = from_messages(messages).turns
+        assert turn.records[-1].failed is failed
+
+
+def test_where_a_result_is_marked_its_text_does_not_decide():
+    use = {"type": "tool_use", "id": "1", "name": "Bash", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "1", "content": "1 failed in 0.1s"}
+    for mark, failed in (({}, True), ({"is_error": False}, False), ({"is_error": True}, True)):
+        (turn,) = from_messages(
+            [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result | mark]}]
+        ).turns
+        assert turn.records[-1].failed is failed
 
 
 def test_a_line_that_is_too_long_is_measured_and_passed_over(monkeypatch):

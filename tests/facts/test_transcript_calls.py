@@ -28,6 +28,15 @@ PATCH = """*** Begin Patch
 *** End Patch"""
 
 
+UNIFIED = (
+    "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n--- a/b.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-z\n"
+)
+UNIFIED_DEEDS = [
+    Deed("edit", "a.py", hunk="@@ -1 +1 @@\n-x\n+y"),
+    Deed("edit", "b.py", hunk="@@ -1 +0,0 @@\n-z"),
+]
+
+
 @pytest.mark.parametrize(
     ("made", "deeds"),
     [
@@ -51,6 +60,65 @@ PATCH = """*** Begin Patch
         (
             call("MultiEdit", file_path="a", edits=[{"old_string": "x", "new_string": "y"}]),
             [Deed("edit", "a", hunk="-x\n+y")],
+        ),
+        (
+            call(
+                "MultiEdit",
+                file_path="a",
+                edits=[
+                    {"old_string": "x", "new_string": "y"},
+                    {"old_string": "", "new_string": "z"},
+                ],
+            ),
+            [Deed("edit", "a", hunk="-x\n+y\n@@\n+z")],
+        ),
+        (
+            call("shell", command=["apply_patch", PATCH.replace("new", 'say("a\\n\\t")')]),
+            [
+                Deed("edit", "a.py", hunk='@@\n-old\n+say("a\\n\\t")'),
+                Deed("write", "b.py", hunk="one\ntwo"),
+            ],
+        ),
+        (
+            call("replace_string_in_file", filePath="a", oldString="x", newString="y"),
+            [Deed("edit", "a", hunk="-x\n+y")],
+        ),
+        (
+            call(
+                "multi_replace_string_in_file",
+                replacements=[{"filePath": "a", "oldString": "x", "newString": "y"}],
+            ),
+            [Deed("edit", "a", hunk="-x\n+y")],
+        ),
+        (
+            call("apply_diff", path="a", diff="@@ -1 +1 @@\n-x\n+y"),
+            [Deed("edit", "a", hunk="@@ -1 +1 @@\n-x\n+y")],
+        ),
+        (call("apply_patch", patch=UNIFIED), UNIFIED_DEEDS),
+        (
+            call("shell", command=f"git apply <<'EOF'\n{UNIFIED}EOF"),
+            [*UNIFIED_DEEDS, Deed("run", command=f"git apply <<'EOF'\n{UNIFIED}EOF")],
+        ),
+        (
+            call("str_replace_editor", command="undo_edit", path="a"),
+            [Deed("edit", "a", hunk="(the last edit undone)")],
+        ),
+        (
+            call("TaskCreate", subject="Write the test", description="for totals"),
+            [Deed("todo", todos=(Todo("Write the test", "pending"),), part="more")],
+        ),
+        (
+            call("TaskUpdate", taskId="1", status="completed"),
+            [Deed("todo", todos=(Todo("#1", "completed"),), part="one")],
+        ),
+        (
+            call("update_todo_list", todos="- [x] a\n- [ ] b\n- [-] c"),
+            [
+                Deed(
+                    "todo",
+                    todos=(Todo("a", "completed"), Todo("b", "pending"), Todo("c", "in_progress")),
+                )
+            ],
         ),
         (call("Write", file_path="a", content="one\n"), [Deed("write", "a", hunk="one\n")]),
         (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import subprocess
 import sys
@@ -215,6 +217,53 @@ def test_a_plan_keeps_the_last_state_of_items_that_left_the_list():
     assert compacted.note is not None
     (item,) = compacted.note.of("todo")
     assert item.text == "[>] a (no longer listed)\n[x] b"
+
+
+def test_items_of_a_plan_that_are_numbered_one_by_one_keep_their_last_state():
+    def more(number, subject):
+        said = f"Task #{number} created successfully: {subject}"
+        return ("", [("TaskCreate", {"subject": subject}, said, False)])
+
+    def now(number, status):
+        return ("", [("TaskUpdate", {"taskId": str(number), "status": status}, "ok", False)])
+
+    before = State()
+    for turn in turns_of([more(1, "Clamp"), more(2, "Test"), now(1, "completed")]):
+        before.absorb(turn)
+    state = State(before.items())
+    for turn in turns_of([now(2, "in_progress"), now(3, "completed")]):
+        state.absorb(turn)
+    (item,) = state.items()
+    assert item.text == "[x] #1 Clamp\n[>] #2 Test\n[x] #3"
+
+
+def test_of_plain_lines_the_last_failure_is_kept_with_what_was_said_before_it():
+    lines = [
+        {"role": "assistant", "content": "Running make test now."},
+        {"role": "tool", "content": "collected 2 items\nE  boom\n1 failed in 0.1s"},
+        {"role": "assistant", "content": "Reading the file."},
+        {"role": "tool", "content": "x = 1"},
+    ]
+    state = State()
+    for turn in from_messages(lines).turns:
+        state.absorb(turn)
+    errors = [item.text for item in state.items() if item.kind == "error"]
+    fence = "```"
+    output = "collected 2 items\nE  boom\n1 failed in 0.1s"
+    assert errors == [f"`Running make test now.`\n{fence}\n{output}\n{fence}"]
+
+
+def test_what_a_user_showed_stands_beside_the_words():
+    data = base64.b64encode(b"a picture").decode()
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    shown = {"role": "user", "content": [{"type": "image", "source": source}]}
+    state = State()
+    for turn in from_messages([shown]).turns:
+        state.absorb(turn)
+    digits = hashlib.sha256(b"a picture").hexdigest()[:12]
+    assert [item.text for item in state.items()] == [
+        f"[image: image/png, 9 bytes, sha256 {digits}]"
+    ]
 
 
 def test_a_failed_edit_is_no_change_and_a_command_that_runs_again_resolves_its_failure():

@@ -9,9 +9,10 @@ from statistics import median
 
 import pytest
 
+from ctxbuild.errors import UsageError
 from ctxbuild.facts.transcript import NOTE_MARK, from_messages
 from ctxbuild.pack.compaction import Policy
-from ctxbuild.pack.compaction_messages import compact_messages
+from ctxbuild.pack.compaction_messages import alternating, compact_messages
 from ctxbuild.select.transcript_forms import short_digest
 from tests import talks
 
@@ -71,6 +72,19 @@ def test_what_stays_is_the_very_message_that_came_in(dialect):
     assert_sound(done)
 
 
+def test_roles_that_take_turns_still_do_and_texts_beside_a_note_stay_as_they_are():
+    messages = alternating(talks.anthropic([*talks.STORY, TOOL, "And mind the tests.", TOOL, TOOL]))
+    for recent in range(6):
+        policy = Policy(threshold=600, recent=recent)
+        done, compacted = compact_messages(messages, policy, count)
+        assert compacted.note is not None
+        assert [m["role"] for m in done] == (["user", "assistant"] * len(done))[: len(done)]
+        assert_sound(done)
+        assert done[0]["content"][0] == {"type": "text", "text": talks.STORY[0]}
+        assert compact_messages(done, policy, count)[0] == done
+        assert compact_messages(done, Policy(), count)[0] == done
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_compacting_again_gives_the_same_messages(dialect):
     messages = DIALECTS[dialect]([*talks.STORY, TOOL, TOOL, TOOL])
@@ -119,8 +133,39 @@ def test_a_message_that_is_of_two_turns_is_split_where_one_of_them_goes():
     policy = Policy(threshold=300, recent=5)
     done, compacted = compact_messages(messages, policy, count)
     assert [each.turn.number for each in compacted.recent] == [3, 4, 5, 6, 7]
-    assert done[2] == {"role": "user", "content": [{"type": "text", "text": "Mind the sign."}]}
+    assert done[0]["content"][2:] == [{"type": "text", "text": "Mind the sign."}]
     assert_sound(done)
+
+
+def test_calls_that_share_an_id_are_compacted_and_keep_each_its_own_result():
+    tool = {"id": "call_0", "type": "function", "function": {"name": "make", "arguments": "{}"}}
+    story = ["Go."] + [f"Step {n}.\n" + f"line {n} of an output\n" * 60 for n in range(6)]
+    messages = [{"role": "user", "content": story[0]}]
+    for text in story[1:]:
+        messages.append({"role": "assistant", "content": None, "tool_calls": [tool]})
+        messages.append({"role": "tool", "tool_call_id": "call_0", "content": text})
+    done, compacted = compact_messages(messages, Policy(threshold=600, recent=2), count)
+    assert [(each.first, each.last) for each in compacted.dropped] == [(2, 5)]
+    shown = [message["content"].split("\n")[0] for message in done if message["role"] == "tool"]
+    assert shown == ["Step 4.", "Step 5."]
+    assert f"recall {short_digest(story[-2])}]" in json.dumps(done[-3])
+    assert done[-1] == messages[-1]
+
+
+def test_a_result_that_a_later_read_superseded_is_marked_once():
+    read = ("", [("Read", {"file_path": "a.py"}, "a line\n" * 300, False)])
+    thought = {"type": "thinking", "thinking": "Hmm. " * 400, "signature": "s"}
+    messages = talks.anthropic(["Go.", read, read, read])
+    for message in messages[1::2]:
+        message["content"].insert(0, thought)
+    once, _ = compact_messages(messages, Policy(threshold=300, recent=3), count)
+    assert "read again later" in json.dumps(once)
+    assert compact_messages(once, Policy(threshold=300, recent=3), count)[0] == once
+
+
+def test_what_is_no_message_is_one_error():
+    with pytest.raises(UsageError, match="message 1: is str, no message of an API"):
+        compact_messages([{"role": "user", "content": "Go."}, "x"], TINY, count)
 
 
 def test_the_system_text_of_the_request_counts_and_stays_apart():

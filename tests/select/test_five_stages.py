@@ -238,7 +238,7 @@ class Bare:
     def symbol(self, _path, _name):
         return ()
 
-    def search(self, _question, _most):
+    def search(self, _question, _most, _vectors):
         return Found((Hit("a.py::refund", "a.py", "refund", "function", 1, 1),), ("a.py",))
 
 
@@ -369,8 +369,8 @@ def test_no_pack_that_answers_a_question_is_oversized(ask, budget):
 def test_each_stage_is_a_function_that_another_may_replace():
     heard = []
 
-    def search(_view, question, most):
-        heard.append(("search", question, most))
+    def search(_view, question, most, vectors):
+        heard.append(("search", question, most, vectors))
         hit = Hit("a.py::refund", "a.py", "refund", "function", 1, 1)
         return Found((hit, replace(hit, unit="b.py::refund", path="b.py", rank=2)))
 
@@ -386,13 +386,13 @@ def test_each_stage_is_a_function_that_another_may_replace():
     view.text_of_file = "def refund():\n" + "    pay(1, 2, 3)\n" * 400
     proposal = questions.propose(view, LAYER, Stages(search, cut, denoise))
     assert heard == [
-        ("search", QUESTION, LAYER.option("candidates")),
+        ("search", QUESTION, LAYER.option("candidates"), "auto"),
         ("cut", "a.py::refund", 1500),
         ("cut", "b.py::refund", 1500),
         ("denoise", ["a.py::refund", "b.py::refund"], LAYER.option("cap")),
     ]
     (candidate,) = proposal.candidates
-    assert candidate.ladder[-1].text == "def refund(): ...\n"
+    assert [rung.text for rung in candidate.ladder] == [None, "def refund(): ...\n", None]
 
 
 def test_the_default_stages_are_the_products_own():

@@ -191,6 +191,9 @@ def test_the_decision_says_which_ways_are_gone_and_why_the_others_are_not() -> N
         "messages": "not so: a message is quoted",
         "vector": "none is configured",
     }
+    decision = decide(planned.hints, relation=planned.relation, vectors="", embedder="small")
+    assert dict(decision.used)["vector"] == "embedded by small"
+    assert "vector" not in dict(decision.left_out)
 
 
 @pytest.mark.parametrize(

@@ -421,6 +421,7 @@ OPTIONS = {
     "least-score": QUESTION + "least-score = 1.0\n",
     "cap": QUESTION + "cap = 1\n",
     "per-file": QUESTION + "per-file = 1\n",
+    "vectors": QUESTION + 'vectors = "off"\n',
     "candidates": QUESTION + "candidates = 1\n",
     "slice-over": QUESTION + "slice-over = 20\n",
     "forbid": BASE + 'forbid = ["OVERSIZED"]\noversized = 0.01\n',

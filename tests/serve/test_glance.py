@@ -234,6 +234,23 @@ def test_a_fresh_session_and_a_glance_agree_on_the_variables_of_git():
     assert glance.VARIABLES == CONFIG_VARIABLES
 
 
+def test_a_question_is_noted_as_long_as_no_variable_names_an_embedder(
+    shop, capfdbinary, monkeypatch, embedding_server
+):
+    from ctxbuild.source.outside import EMBEDDINGS
+
+    assert glance.EMBEDDINGS == EMBEDDINGS
+    text = 'version = 1\n[targets.app]\nquestion = "Where is a value saved?"\nbudget = 4000\n'
+    shop.put("ctxfile.toml", text)
+    assert not take_note(shop)  # what an embedder gave can be told by no stat
+    for name in EMBEDDINGS:
+        monkeypatch.delenv(name, raising=False)
+    assert take_note(shop)
+    assert at_a_glance(shop, capfdbinary) == shop.outputs()["app.md"]
+    monkeypatch.setenv("CTXBUILD_EMBEDDINGS_NAME", "meanings")
+    assert at_a_glance(shop, capfdbinary) is None
+
+
 def test_cleaning_up_takes_the_note_along(noted):
     assert main(["-C", str(noted.root), "clean", "--all"]) == 0
     assert not (noted.root / ".ctxbuild" / glance.NAME).exists()

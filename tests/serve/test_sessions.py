@@ -139,8 +139,11 @@ def test_damaged_lines_and_missing_files_are_warnings(loop):
     (result,) = loop.build().targets
     assert set(result.warnings) >= {
         "NOTES.md: no such file",
-        "session.jsonl: holds no turn that can be read",
+        "session.jsonl: no such file",
     }
+    loop.put("session.jsonl", "")
+    (result,) = loop.build().targets
+    assert "session.jsonl: holds no turn that can be read" in result.warnings
 
 
 def test_a_layer_about_a_question_shows_what_bears_on_it(loop):
@@ -206,6 +209,18 @@ def test_a_notes_file_in_disorder_is_shown_as_far_as_it_goes(loop):
     assert "```\n- y.py: found in a fence\n```\n" in text
     assert "- z.py: found three;;severity\n" in text
     assert "- w.py: found below a fence that is never closed\n" in text
+
+
+def test_findings_without_room_are_a_warning(loop):
+    loop.put(
+        "ctxfile.toml", LOOP.replace('memory = "NOTES.md"\n', 'memory = "NOTES.md"\nbudget = 60\n')
+    )
+    loop.put("NOTES.md", "".join(f"- a.py: found thing {n}; severity low\n" for n in range(20)))
+    (result,) = loop.build().targets
+    stated = loop.pack("loop").count(": found thing ")
+    assert 0 < stated < 20
+    what = f"{20 - stated} of 20 findings have no room"
+    assert f"layer 'memory': {what}: give it a larger budget" in result.warnings
 
 
 def test_a_question_chooses_among_notes(loop):
@@ -288,7 +303,7 @@ def test_collecting_garbage_leaves_originals_alone(loop):
     [
         ("zz", "'zz' is no hash: give at least 4 hexadecimal digits of it"),
         ("abc", "'abc' is no hash: give at least 4 hexadecimal digits of it"),
-        ("ffffffff", "ffffffff: no original has this hash: nothing was compacted here"),
+        ("ffffffff", "ffffffff: no original has this hash: none that is kept comes near"),
     ],
 )
 def test_what_is_no_hash_of_ours(loop, digits, message):

@@ -107,6 +107,20 @@ def test_a_layer_is_overridden_by_its_name_key_by_key():
     assert (more.name, more.budget, more.priority, more.position) == ("more", None, 0, None)
 
 
+def test_a_source_key_and_other_keys_of_its_layer_go_together():
+    found = target(
+        'preset = "agent"\ndiff = "main"\ntranscript = "s.jsonl"\n'
+        '[[targets.review.layers]]\nname = "recent"\nthreshold = 9_000\n'
+        '[[targets.review.layers]]\nname = "scene"\nbudget = 9_000\n'
+    )
+    told = [(e.name, e.patterns, e.budget, e.position, e.priority) for e in found.layers]
+    assert told == [
+        ("scene", ("main",), 9_000, "suffix", 70),
+        ("recent", ("s.jsonl",), 28_000, "suffix", 50),
+    ]
+    assert found.layers[1].option("threshold") == 9_000
+
+
 def test_another_budget_scales_the_slices_and_the_reserve():
     found = target(FULL.replace('"review"\n', '"review"\nbudget = 48_000\n', 1))
     assert [budget for _, _, budget in slices(found)] == [1_000, 500, 1_000, 10_000, 7_500, 20_000]

@@ -31,6 +31,12 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--rank", action="store_true", help="print the ranked units instead of a pack"
     )
+    parser.add_argument(
+        "--vectors",
+        choices=("auto", "off"),
+        default="auto",
+        help="off leaves out the vectors of the embedder that the environment names",
+    )
     parser.add_argument("--plan", action="store_true", help="every candidate and its verdict")
 
 
@@ -41,12 +47,12 @@ def run(args: Namespace, console: Console) -> int:
 
     base = find_ctxfile(args) if has_ctxfile(args) else None
     question = _question(args.question)
-    ctxfile = asking(args.directory, question, args.budget, base, args.headers)
+    ctxfile = asking(args.directory, question, args.budget, base, args.headers, args.vectors)
     progress = Progress(console)
     session = open_session(ctxfile, args, console, progress.on_event)
     if args.rank:
         with progress:
-            text = _ranked(session, question, as_json=args.json)
+            text = _ranked(session, question, args.vectors, as_json=args.json)
         say_warnings(console, session)
         console.result(text)
         return 0
@@ -88,12 +94,13 @@ def _printed(form: str, pack: Pack, files: dict[str, bytes], *, plan: bool) -> b
     return rendering(form, name, pack.blocks).encode()
 
 
-def _ranked(session: Session, question: str, *, as_json: bool) -> str:
+def _ranked(session: Session, question: str, vectors: str, *, as_json: bool) -> str:
     from ctxbuild.cli import render
     from ctxbuild.cli.data import to_json
     from ctxbuild.serve.ranking import ranked
 
-    found = ranked(session, question)
+    found = ranked(session, question, vectors=vectors)
+    session.warnings.extend(found.warnings)
     if as_json:
         return to_json(found)
     rows = [("rank", "file", "found by", "unit")]

@@ -33,6 +33,12 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--rows", metavar="FILE", help="write a row per answer as JSONL")
     parser.add_argument("--plot", metavar="FILE", help="draw recall against tokens as SVG")
+    parser.add_argument(
+        "--vectors",
+        choices=("auto", "off"),
+        default="auto",
+        help="off leaves out the vectors of the embedder that the environment names",
+    )
     parser.add_argument("--json", action="store_true", help="print rows and summaries as JSON")
     parser.add_argument(
         "--answer", action="store_true", help="have a model answer, and grade what is expected"
@@ -63,6 +69,7 @@ def run(args: Namespace, console: Console) -> int:
         budgets,
         tiers,
         say=_say(args, ctxfile),
+        vectors=args.vectors,
         options={"workers": args.jobs, "on_wait": waiting_note(console)},
     )
     for warning in found.warnings:
@@ -157,6 +164,7 @@ def _json(found: Evaluation) -> str:
         {
             "run_id": found.run,
             "repository_commit": found.commit,
+            "embedder": found.embedder,
             "rows": [row_data(row, found.run, found.commit) for row in found.rows],
             "summaries": [{**s._asdict(), "measures": s.measures._asdict()} for s in summaries],
             "equal_recall": [{**c._asdict(), "ratio": c.ratio} for c in claims(summaries)],
@@ -183,6 +191,8 @@ def _tables(found: Evaluation) -> str:
     level = plateau(summaries)
     if level:
         lines.append(f"tier 4 hardly gains beyond {level:,} tokens")
+    if found.embedder:
+        lines.append(f"tiers 1, 3 and 4 also rank by vectors of {found.embedder}")
     return "\n".join(parts) + ("\n" + "\n".join(lines) + "\n" if lines else "")
 
 

@@ -126,7 +126,7 @@ class _Reader:
             return False
         known: list[str] = []
         words: list[str] = []
-        to, truth, fields = 0, "", 0
+        to, truth, fields, plain = 0, "", 0, ""
         for point in points:
             fields += 1
             if said.KNOWN_TO.match(point.label):
@@ -137,12 +137,16 @@ class _Reader:
                 to = number
             elif said.TRUTH.match(point.label):
                 truth = truth or point.value
+            elif number := _only_until(point):
+                to = to or number
             else:
                 fields -= 1
+                plain = plain or _plainly(point)
         if not fields:
             return False
         to = to or next((number for point in points if (number := saying.until(point.text))), 0)
-        about = saying.statement(truth or section.heading.title)
+        title = section.heading.title
+        about = saying.statement(truth or (title if saying.is_sentence(title) else plain or title))
         unit = f"{here.path}#{here.slug}"
         self._secrets.append(Secret(about, unit, to, tuple(known), tuple(words)))
         for point in points:
@@ -175,7 +179,8 @@ class _Reader:
             category = "reveals"
             self._secret(point, unit, listed=here.category == "reveals")
         if not point.fields and category != "reveals":
-            self._known(point, category, about, unit)
+            self._known(here, point, category, about, unit)
+            category = self._told_in_prose(point, category, about)
         self._add(category, here, point, unit, about)
 
     def _about(self, here: _Here, point: Point) -> str:
@@ -196,9 +201,24 @@ class _Reader:
             self._alias(about, said.quoted_or_listed(called[1]))
         return about
 
-    def _known(self, point: Point, category: Category, about: str, unit: str) -> None:
+    def _told_in_prose(self, point: Point, category: Category, about: str) -> Category:
+        """What a sentence is about where its section is about much else, too."""
+        if category not in {"notes", "timeline", "who"} or point.label:
+            return category
+        if any(knowledge_in(point, about, category)):
+            return "knows"
+        if category == "who" or said.YEAR.match(point.text):
+            return category
+        found = next((c for c, pattern in said.IN_PROSE if pattern.search(point.text)), category)
+        if found == category and any(saying.chapters_in(point.text)):
+            return "timeline"
+        return found
+
+    def _known(self, here: _Here, point: Point, category: Category, about: str, unit: str) -> None:
         for who, knows, what in knowledge_in(point, about, category):
             person = about if who in _PRONOUNS else who
+            if person and said.is_name(person) and category in {"notes", "timeline", "knows"}:
+                self._name(person, replace(here, category="who"))
             if person:
                 self._knows(person, knows, what, unit)
 
@@ -307,10 +327,11 @@ class _Reader:
     def _forbidden(self, point: Point, about: str, unit: str) -> None:
         """Forms that a point forbids: "Maerlyn, never Merlin", `never "Mrs Castane"`."""
         for match in _NOT_SPELLED.finditer(point.text):
-            right, wrong = (match[name].strip("\"“”'‘’") for name in ("right", "wrong"))
+            right, wrong = (match[name].strip(_QUOTES) for name in ("right", "wrong"))
+            right = _SPELLED.sub("", right).strip(_QUOTES)
             if right != wrong and said.is_name(wrong):
                 more = _ALSO_NOT.findall(point.text[match.end() :].partition(")")[0])
-                self._wrong(right, [wrong, *more], unit)
+                self._wrong(right, [wrong, *(form.strip(_QUOTES) for form in more)], unit)
         known = {form for name in self._names.values() for form in name.wrong}
         for sentence in re.split(r"(?<=[.!?])\s", point.text):
             for match in _NEVER_CALLED.finditer(sentence):
@@ -345,6 +366,7 @@ class _Reader:
 
 
 _PRONOUNS = frozenset({"He", "She", "They"})
+_LEAST_WORDS = 3
 _NOTHING = frozenset({"", "nothing", "none", "everything", "all", "n/a", "?"})
 _CALLED = re.compile(
     r"\b(?:also (?:called|known as)|called|known as|a\.?k\.?a\.?|nick-?named|goes by|alias)\b"
@@ -352,6 +374,8 @@ _CALLED = re.compile(
     re.IGNORECASE,
 )
 _FORM = r"[\"“'‘]?(?:(?:St|Dr|Mrs?)\. )?[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*){0,3}[\"”'’]?"
+_QUOTES = "\"“”'‘’"
+_SPELLED = re.compile(r"\A(?:Spell(?:ed|ing)?|Spelt|Written|Write|Always|Called|Use|Name)\s+")
 _NOT_SPELLED = re.compile(
     rf"(?P<right>{_FORM})(?: \([^()]{{0,60}}\))?[,;]? ?\(?(?:is |always |and |but )?(?:never|not)"
     rf"(?: called| spelled| written| as| the)?:? (?P<wrong>{_FORM})"
@@ -361,6 +385,17 @@ _NEVER_CALLED = re.compile(
     r"(?:\b(?:never|not)(?: called| spelled| written| as)?:? [\"“]|\((?:never|not) )"
     r"(?P<wrong>[A-ZÀ-Þ][^\"“”()]{1,40})[\"”)]"
 )
+
+
+def _plainly(point: Point) -> str:
+    """What a point without a label states, "" for less than a sentence."""
+    stated = "" if point.label else saying.statement(point.text)
+    return stated if len(stated.split()) >= _LEAST_WORDS else ""
+
+
+def _only_until(point: Point) -> int:
+    """The chapter of a point that says nothing else: "Secret until chapter 8"; else 0."""
+    return 0 if point.label or _plainly(point) else saying.until(point.text)
 
 
 def _allowed(text: str) -> str:

@@ -184,6 +184,20 @@ _META = tuple(
 """What says when, to whom and how something may be told, and not what it is."""
 
 _SHORT = re.compile(r"\b(?:ch|chap)s?\. ?(?=[\divx])", _FLAGS)
+_VERBAL = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|did|does|do|will|can|\w{2,20}ed|stole|took|gave|wrote"
+    r"|hid|sold|left|lost|found|kept|made|met|paid|saw|sent|shot|sank|swore|told|broke|bore|built"
+    r"|bought|caught|chose|came|slew|knew|knows|lied|lies|led|ran|struck|won|bought|loves|killed)\b",
+    _FLAGS,
+)
+_ASKS = re.compile(r"\A(?:who|whose|whom|what|why|how|where|when|whether|which)\b", _FLAGS)
+
+
+def is_sentence(title: str) -> bool:
+    """Whether a title says something, and neither asks it nor only names it."""
+    return _VERBAL.search(title) is not None and _ASKS.match(title) is None
+
+
 _THAT = re.compile(r"\A(?:that|whether|the fact that|about|of)\s", _FLAGS)
 
 

@@ -109,7 +109,6 @@ _CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = (
             "what happened",
             "so far",
             "summary",
-            "canon",
             "outline",
         ),
     ),
@@ -135,6 +134,24 @@ _CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = (
     ),
 )
 CATEGORIES: tuple[Category, ...] = get_args(Category)
+
+# What a sentence is about, where its section is about everything.
+IN_PROSE: tuple[tuple[Category, re.Pattern[str]], ...] = (
+    (
+        "voice",
+        _any(
+            "points? of view",
+            "pov",
+            r"narrat\w+",
+            r"(?:first|second|third)[- ]person",
+            r"(?:past|present) tense",
+        ),
+    ),
+    ("watch", _any(r"(?:is |are )?(?:spelled|spelt)", r"never (?-i:[A-ZÀ-Þ])\w+")),
+    ("promises", _any("(?:has |have |had )?(?:promised|vowed|sworn)", "pays? off", "paid off")),
+)
+YEAR = re.compile(r"\W*(?:\d{3,4}|chapters?|chs?\.?)\b", _FLAGS)
+"""How an entry of a timeline begins."""
 
 KNOWS = _begins(
     "knows?", "knowledge", "(?:is )?aware(?: of)?", "has learned", "learned", "found out"

@@ -8,11 +8,15 @@ does not spell it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from ctxbuild.facts.document import Item, ItemKind, Modality, Section
+
+_CELL_ENDS = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +65,38 @@ def entries(section: Section, chosen: frozenset[int] | None = None) -> list[Entr
     """
     wanted = [i for i in section.items if chosen is None or i.ordinal in chosen]
     leads = {item.lead for item in wanted if item.lead}
-    wanted = [item for item in wanted if item.text not in leads]
+    # What binds by itself is shown unless those that it introduces bind by its words.
+    carried = {item.lead for item in wanted if _is_carried(item)}
+    wanted = [
+        item
+        for item in wanted
+        if item.text not in (carried if item.kind == "constraint" else leads)
+    ]
     found: list[Entry] = []
+    counts = Counter(item.block for item in section.items)
     for place, group in groupby(wanted, key=lambda item: item.block):
-        found += _block(section, place, list(group))
+        found += _block(section, place, list(group), counts[place])
     return sorted(found, key=lambda entry: entry.first)
 
 
-def _block(section: Section, place: int, items: Sequence[Item]) -> Iterator[Entry]:
+def _block(section: Section, place: int, items: Sequence[Item], count: int) -> Iterator[Entry]:
+    """The entries of a block, of whose items, `count` in all, some are wanted."""
     kind = section.blocks[place].kind if place < len(section.blocks) else "paragraph"
     binding = [item for item in items if item.kind == "constraint"]
     rest = [item for item in items if item.kind != "constraint"]
     if kind == "table":
-        said = {_plain(item.text) for item in binding}
-        rest = [item for item in rest if not any(text in _plain(item.text) for text in said)]
+        own = _own(items)
+        rest = [item for item in rest if not _is_said(item, own[item.ordinal])]
     for item in binding:
-        yield Entry(item.kind, item.modality, binding_text(item), (item,))
+        yield Entry(item.kind, item.modality, binding_text(item, kind), (item,))
     kinds = dict.fromkeys(item.kind for item in rest)
     for item_kind in kinds:
         same = [item for item in rest if item.kind == item_kind]
-        yield from _together(section, place, item_kind, same)
+        yield from _together(section, place, item_kind, same, whole=len(same) == count)
 
 
 def _together(
-    section: Section, place: int, kind: ItemKind, items: Sequence[Item]
+    section: Section, place: int, kind: ItemKind, items: Sequence[Item], *, whole: bool
 ) -> Iterator[Entry]:
     """Items of one kind and one block: as one entry where they are sentences, points or rows."""
     block = section.blocks[place] if place < len(section.blocks) else None
@@ -94,7 +106,6 @@ def _together(
             text = block.text if block and kind == "example" else item.text
             yield Entry(kind, item.modality, _led(item.lead, text), (item,))
         return
-    whole = len(items) == sum(item.block == place for item in section.items)
     texts = [item.text for item in items]
     if shape == "table":
         text = "\n".join([*_table_head(items[0].lead), *texts])
@@ -106,10 +117,44 @@ def _together(
     yield Entry(kind, "", text.rstrip(), tuple(items))
 
 
-def binding_text(item: Item) -> str:
-    """A binding sentence under what introduces it, its modality in front where none is spelled."""
-    # A lead that binds makes the sentence; one that only labels a list does not.
-    lead = item.lead if any(keyword.at < 0 for keyword in item.keywords) else ""
+def _is_carried(item: Item) -> bool:
+    """Whether an item binds by the words of what introduces it."""
+    return any(keyword.at < 0 for keyword in item.keywords)
+
+
+def _own(items: Sequence[Item]) -> dict[int, list[Item]]:
+    """Ordinal of each row of a table to the binding sentences in it: they stand behind it."""
+    found: dict[int, list[Item]] = {}
+    row: list[Item] = []
+    for item in items:
+        if item.kind == "constraint":
+            row.append(item)
+        else:
+            found[item.ordinal] = row = []
+    return found
+
+
+def _is_said(row: Item, binding: Sequence[Item]) -> bool:
+    """Whether binding sentences say all that stands in a row of a table."""
+    cells = [" ".join(cell.split()) for cell in _CELL_ENDS.split(row.text)]
+    left = " ".join(cell for cell in cells if all(cell != _plain(item.lead) for item in binding))
+    for item in binding:
+        left = left.replace(_plain(item.text), " ", 1)
+    return bool(binding) and not any(character.isalnum() for character in left)
+
+
+def binding_text(item: Item, shape: str = "") -> str:
+    """A binding sentence under what introduces it, its modality in front where none is spelled.
+
+    Args:
+        item: a constraint.
+        shape: the kind of the block that it stands in.
+    """
+    # A lead that binds makes the sentence; so does the first cell of a row, and a term.
+    # One that only labels a list does not.
+    lead = item.lead if _is_carried(item) else ""
+    if shape in {"table", "definitions"} and item.lead and not item.lead.startswith("|"):
+        lead = f"{item.lead}:"
     text = f"{lead} {item.text}".strip()
     spelled = any(keyword.word == keyword.modality for keyword in item.keywords)
     return text if spelled or not item.modality else f"[{item.modality}] {text}"
@@ -127,9 +172,4 @@ def _table_head(lead: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.replace("|", " ").split())
-
-
-def binding_items(entries_: Iterable[Entry]) -> list[Item]:
-    """The items of entries that bind."""
-    return [item for entry in entries_ if entry.kind == "constraint" for item in entry.items]
+    return " ".join(text.split())

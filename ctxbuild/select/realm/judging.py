@@ -88,4 +88,22 @@ def most_tokens(sizes: Sizes, paths: Sequence[str], proposed: Sequence[Candidate
     least = sum(2 ** max(0, sizes.bulk(path) - 1) for path in paths) // _CHARACTERS
     if rough_tokens(proposed) < least:
         return None
-    return max(_LEAST, sum(sizes.tokens(path) for path in paths))
+    return max(_LEAST, sum(sizes.tokens(path) for path in paths), _binding_tokens(proposed))
+
+
+def _binding_tokens(proposed: Sequence[Candidate]) -> int:
+    """Tokens that what binds may need, with a heading each: rules are complete whatever they cost.
+
+    Where documents are nothing but rules, the modality and the ordinal in front of each
+    take more than the words around them did.
+    """
+    wanted = [c for c in proposed if c.ladder[-1].phase <= _BINDS and c.section in _RULES]
+    sections = {c.parent for c in wanted}
+    wanted += [c for c in proposed if c.unit in sections]
+    return sum(len((c.ladder[-1].text or "").encode()) // 3 + 4 for c in wanted)
+
+
+_BINDS = 1
+"""The last phase in which something that binds is bought."""
+
+_RULES = frozenset(("constraints", "formatting"))

@@ -14,11 +14,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ctxbuild.facts.document import Item
+from ctxbuild.facts.document import Item, Section
 from ctxbuild.select.realm.query import Aspect, Term, pairs, roots, same_weight
 
 _TITLE, _AROUND, _BODY = 0.75, 0.5, 0.65
 _PHRASE_TITLE, _PHRASE_BODY = 0.25, 0.15
+_EVERYWHERE = 0.75
+"""The share of sections from which on a word tells none of them from the others."""
+
 _STEPS = (0, 1, 2, 3, 5, 8, 13)
 _MANY_WORDS = 200.0
 """Words of a section of usual length; in a longer one a single hit says less."""
@@ -63,6 +66,17 @@ def rooted(text: str, items: Iterable[Item]) -> Rooted:
     return Rooted(Counter(found), len(found), frozenset(pairs(text)), held)
 
 
+def is_contents(section: Section) -> bool:
+    """Whether a section is a table of contents: its points are links inside the document."""
+    links, items = section.links, section.items
+    return (
+        bool(links)
+        and not section.slug
+        and len(items) <= len(links)
+        and all(link.target.startswith("#") for link in links)
+    )
+
+
 def counted(section: Rooted, aspect: Aspect) -> Counted | None:
     """Counts an aspect's terms in a section; None if there are none."""
     hits = _hits(section.counts, aspect.terms)
@@ -99,11 +113,16 @@ def _bits(present: frozenset[str], terms: Sequence[Term]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Titles:
-    """The roots of a section's titles: its own and those around it."""
+    """The roots of a section's titles: its own and those around it.
+
+    Attributes:
+        whole: those of the title of all that is read, which tells no section from another.
+    """
 
     own: tuple[str, ...]
     around: tuple[str, ...]
     phrases: frozenset[tuple[str, str]]
+    whole: tuple[str, ...] = ()
 
 
 def titles_of(titles: Sequence[str]) -> Titles:
@@ -111,6 +130,11 @@ def titles_of(titles: Sequence[str]) -> Titles:
     own = titles[-1] if titles else ""
     around = [each for title in titles[:-1] for each in roots(title)]
     return Titles(tuple(roots(own)), tuple(around), frozenset(pairs(own)))
+
+
+def title_of_all(title: str) -> Titles:
+    """The title above everything that is read, which has sections below it."""
+    return Titles((), (), frozenset(), tuple(roots(title)))
 
 
 class Scores:
@@ -129,7 +153,7 @@ class Scores:
         self._titles = titles
         self._bodies = bodies
         self.weights = [self._rarity(place) for place in range(len(aspect.terms))]
-        self._total = sum(self.weights)
+        self._total = 0.0 if self._says_nothing() else sum(self.weights)
         self._found = {id_: self._score(id_) for id_ in titles} if self._total else {}
         self.best = max(self._found.values(), default=0.0)
 
@@ -164,13 +188,32 @@ class Scores:
         body = self._bodies.get(id_)
         return [o for o, bits in body.items if self.share(bits) >= least] if body else []
 
+    def _says_nothing(self) -> bool:
+        """Whether all that the documents have of an aspect stands nearly everywhere in them.
+
+        Of "API versioning", a manual without versions still has "API" in its title.
+        """
+        full = [place for place, term in enumerate(self.aspect.terms) if term.weight == 1]
+        present = [place for place in full if self.weights[place]]
+        if len(present) == len(full):
+            return False
+        return all(self._is_everywhere(place) for place in present)
+
+    def _is_everywhere(self, place: int) -> bool:
+        root = self.aspect.terms[place].root
+        if any(root in each.whole for each in self._titles.values()):
+            return True
+        having = sum(1 for id_ in self._titles if self._evidence(id_, place) > 0)
+        return having >= _EVERYWHERE * len(self._titles)
+
     def _rarity(self, place: int) -> float:
         """The weight of a term: how few sections have it; 0 if none has."""
         term = self.aspect.terms[place]
         having = sum(
             1
             for id_, titles in self._titles.items()
-            if ((body := self._bodies.get(id_)) and body.hits[place]) or term.root in titles.own
+            if ((body := self._bodies.get(id_)) and body.hits[place])
+            or any(same_weight(term, each) > 0 for each in titles.own)
         )
         if not having:
             return 0.0

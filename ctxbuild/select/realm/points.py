@@ -7,10 +7,12 @@ one table for all, bold names in a list. A point is what these have in common.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from ctxbuild.facts.document import Block, Section
+from ctxbuild.facts.document import Block, Item, Section
 
 _BULLET = re.compile(
     r"^(?P<margin>[ \t]*)(?:[-*+•]|\d{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>.*)$"
@@ -48,36 +50,57 @@ class Point:
 def points_of(section: Section) -> list[Point]:
     """The points of a section in order."""
     found: list[Point] = []
+    held: dict[int, list[Item]] = {}
+    for item in section.items:
+        held.setdefault(item.block, []).append(item)
     for place, block in enumerate(section.blocks):
         if block.kind in {"code", "rule", "html"}:
             continue
+        items = _Items(held.get(place, ()))
         if block.kind == "table":
-            found += _rows(section, place, block)
+            found += _rows(items, place, block)
             continue
         if block.kind in {"list", "steps"}:
-            found += _bullets(section, place, block)
+            found += _bullets(items, place, block)
             continue
-        found += _paragraph(section, place, block)
+        found += _paragraph(items, place, block)
     return found
+
+
+class _Items:
+    """The items of a block, found by their lines: a block may have thousands."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.all = items
+        self._sorted = sorted(items, key=lambda item: item.lines[0])
+        self._firsts = [item.lines[0] for item in self._sorted]
+        # The last line of an item or of one before it: rising, as a search wants it.
+        self._lasts = list(accumulate((item.lines[1] for item in self._sorted), max))
+
+    def ordinals(self, first: int, last: int) -> tuple[int, ...]:
+        """The ordinals of those that share a line with a span."""
+        low, high = bisect_left(self._lasts, first), bisect_right(self._firsts, last)
+        return tuple(
+            sorted(item.ordinal for item in self._sorted[low:high] if item.lines[1] >= first)
+        )
 
 
 _CHAPTERS = re.compile(r"\b(?:chapter|ch\.?|scene) ?\d", re.IGNORECASE)
 
 
-def _paragraph(section: Section, place: int, block: Block) -> Iterator[Point]:
+def _paragraph(items: _Items, place: int, block: Block) -> Iterator[Point]:
     """One point; sentence by sentence where some bind or hold from another chapter on."""
-    items = [item for item in section.items if item.block == place]
-    mixed = _CHAPTERS.search(block.text) or any(item.kind == "constraint" for item in items)
-    if len(items) > 1 and block.kind == "paragraph" and mixed:
-        for item in items:
+    mixed = _CHAPTERS.search(block.text) or any(item.kind == "constraint" for item in items.all)
+    if len(items.all) > 1 and block.kind == "paragraph" and mixed:
+        for item in items.all:
             label, value = split_label(item.text)
             yield Point(plain(item.text), label, value, "", (item.ordinal,), place)
         return
     text = " ".join(line.strip(" >") for line in block.text.split("\n"))
-    yield _point(section, place, text, "", *block.lines)
+    yield _point(items, place, text, "", *block.lines)
 
 
-def _bullets(section: Section, place: int, block: Block) -> Iterator[Point]:
+def _bullets(items: _Items, place: int, block: Block) -> Iterator[Point]:
     first = block.lines[0]
     starts: list[tuple[int, int, list[str]]] = []
     for number, row in enumerate(block.text.split("\n")):
@@ -94,12 +117,12 @@ def _bullets(section: Section, place: int, block: Block) -> Iterator[Point]:
         while above and above[-1][0] >= margin:
             above.pop()
         under = above[-1][1] if above else ""
-        point = _point(section, place, " ".join(texts), under, first + number, first + end)
+        point = _point(items, place, " ".join(texts), under, first + number, first + end)
         yield point
         above.append((margin, point.label or point.value.rstrip(":")))
 
 
-def _rows(section: Section, place: int, block: Block) -> Iterator[Point]:
+def _rows(items: _Items, place: int, block: Block) -> Iterator[Point]:
     rows = [row for row in block.text.split("\n") if "|" in row]
     if len(rows) < 2:
         return
@@ -111,10 +134,10 @@ def _rows(section: Section, place: int, block: Block) -> Iterator[Point]:
         if row == rows[0] or "|" not in row or not any(cells) or set(row) <= set("|-: \t"):
             continue
         fields = tuple(zip(titles, cells, strict=False))
-        ordinals = _ordinals(section, place, first + number, first + number)
+        ordinals = items.ordinals(first + number, first + number)
         label = cells[0] if cells else ""
         value = "; ".join(f"{title}: {cell}" for title, cell in fields[1:] if cell)
-        yield Point(f"{label}: {value}", label, value, "", ordinals, place, fields)
+        yield Point(f"{label.rstrip('.')}: {value}", label, value, "", ordinals, place, fields)
 
 
 def _cells(row: str) -> list[str]:
@@ -123,10 +146,10 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", bare)]
 
 
-def _point(section: Section, place: int, text: str, under: str, first: int, last: int) -> Point:
+def _point(items: _Items, place: int, text: str, under: str, first: int, last: int) -> Point:
     text = " ".join(text.split())
     label, value = split_label(text)
-    ordinals = _ordinals(section, place, first, last)
+    ordinals = items.ordinals(first, last)
     return Point(plain(text), label, value, under, ordinals, place)
 
 
@@ -140,14 +163,6 @@ def split_label(text: str) -> tuple[str, str]:
     if match["mark"] == "(":
         rest = f"({rest}"
     return plain(label).strip(" :"), plain(rest).strip(" :–—-,").strip()
-
-
-def _ordinals(section: Section, place: int, first: int, last: int) -> tuple[int, ...]:
-    return tuple(
-        item.ordinal
-        for item in section.items
-        if item.block == place and item.lines[0] <= last and item.lines[1] >= first
-    )
 
 
 def plain(text: str) -> str:

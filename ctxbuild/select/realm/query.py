@@ -77,12 +77,14 @@ _WEAK_WEIGHT = 0.25
 
 _SAME: dict[str, tuple[str, ...]] = {
     "auth": ("authentic", "authoriz"),
-    "login": ("authentic", "sign"),
+    "authentic": ("auth", "login"),
+    "login": ("authentic", "auth", "sign"),
     "config": ("configur",),
     "configur": ("config",),
     "delet": ("remov",),
     "remov": ("delet",),
     "page": ("pagin",),
+    "pagin": ("page", "cursor"),
     "throttl": ("rate", "limit"),
     "env": ("environ",),
     "credential": ("key", "token"),
@@ -95,10 +97,17 @@ _SAME: dict[str, tuple[str, ...]] = {
 """Root to roots that are said for it in manuals; a hit on one of them counts for less."""
 
 _SAME_WEIGHT = 0.6
+_ONE_WORD = frozenset(("auth", "authentic"))
+"""Roots of which one only shortens the other."""
 
 _SPLIT = re.compile(r"[,;.?!:\n]+|\b(?:and|or|as well as|also)\b", re.IGNORECASE)
 _RAW = re.compile(r"\w+")
 _MOST_ASPECTS = 12
+_SAID: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\b(?:log|sign)(?:ging|ning|s)?[ -]in\b", re.IGNORECASE), "login"),
+    (re.compile(r"\btoo many (?:requests|calls)\b", re.IGNORECASE), "rate limit"),
+)
+"""What a task says in other words than manuals do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +207,11 @@ def single(text: str, name: str = "") -> Aspect:
 
 
 def _aspect(text: str, name: str) -> Aspect:
-    terms = tuple(_term(each) for each in dict.fromkeys(roots(text)))
-    return Aspect(text, terms, tuple(dict.fromkeys(pairs(text))), name)
+    said = text
+    for pattern, instead in _SAID:
+        said = pattern.sub(instead, said)
+    terms = tuple(_term(each) for each in dict.fromkeys(roots(said)))
+    return Aspect(text, terms, tuple(dict.fromkeys(pairs(said))), name)
 
 
 def _term(found: str) -> Term:
@@ -223,4 +235,6 @@ def same_weight(term: Term, found: str) -> float:
     """How much a root counts for a term: 1 for its own, less for one said for it, else 0."""
     if found == term.root:
         return 1.0
-    return _SAME_WEIGHT if found in term.same else 0.0
+    if found not in term.same:
+        return 0.0
+    return 1.0 if {found, term.root} <= _ONE_WORD else _SAME_WEIGHT

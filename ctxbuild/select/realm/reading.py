@@ -42,10 +42,16 @@ class Reading:
             return _SCORE_OF_ALL
         return max(table[id_] for table in self.scores)
 
-    def part(self, id_: str) -> str:
-        """The part of a profile whose aspect a section does well in, or ""."""
+    def part(self, id_: str, *, titled: bool = False) -> str:
+        """The part of a profile whose aspect a section does well in, or "".
+
+        Args:
+            titled: only if it says so in its title or one around it.
+        """
         found = standing(id_, self.scores)
-        return self.scores[found.aspect].aspect.name if found.part >= FIRST_LOOK else ""
+        if found.part < FIRST_LOOK or (titled and not self.scores[found.aspect].is_titled(id_)):
+            return ""
+        return self.scores[found.aspect].aspect.name
 
 
 def read(view: DocsView, layer: Layer, profile: Profile) -> Reading:

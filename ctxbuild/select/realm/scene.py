@@ -179,7 +179,9 @@ class _Maker:
     ) -> None:
         self._layer = layer
         self._ids = ids
-        self._sections = sections
+        self._items = {
+            key: {item.ordinal: item for item in section.items} for key, section in sections.items()
+        }
         self._outlined = outlined
         self._scene = scene
         self._canon = canon
@@ -208,7 +210,8 @@ class _Maker:
 
     def _candidate(self, told: Told, text: str, label: str, ordinals: Sequence[int]) -> Candidate:
         unit = f"{told.path}#{told.slug}"
-        items = [i for i in self._sections[told.path, told.slug].items if i.ordinal in ordinals]
+        held = self._items[told.path, told.slug]
+        items = [held[ordinal] for ordinal in ordinals if ordinal in held]
         modality = min((i.modality for i in items), key=RANKS.__getitem__, default="")
         place = self._places[told.path, told.slug]
         section, phase, worth = self._placing(told, items)
@@ -270,9 +273,10 @@ class _Maker:
 
 
 def _fielded(secret: Secret, points: Sequence[Told]) -> str:
-    """A secret that is a section of its own, on one line: its title, then its fields."""
-    fields = "; ".join(told.point.text.rstrip(".") for told in points)
-    return f"{secret.statement}. {fields}"
+    """A secret that is a section of its own, on one line: what it says, then its fields."""
+    texts = [told.point.text.rstrip(".") for told in points]
+    fields = "; ".join(texts)
+    return fields if texts[:1] == [secret.statement] else f"{secret.statement}. {fields}"
 
 
 def is_withheld(secret: Secret, chapter: int) -> bool:

@@ -104,5 +104,6 @@ class Selection:
         place, score = reading.tree.places[node.id], reading.score(node.id)
         # Scores stand in the trace: as a reason they would change with what is around.
         why = _SCORE.sub("", why)
-        part = part_of(reading.part(node.id), self._signs.get(node.id, ()))
+        signs = self._signs.get(node.id, ())
+        part = part_of(reading.part(node.id, titled=HAS_ENDPOINT in signs), signs)
         return Chosen(node.path, section, titles, place, score, why, part, ordinals)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ctxbuild.facts.document import Heading
 from ctxbuild.select.realm.loop import Node
-from ctxbuild.select.realm.match import Titles, titles_of
+from ctxbuild.select.realm.match import Titles, title_of_all, titles_of
 
 
 class Outlined(NamedTuple):
@@ -94,7 +94,8 @@ def titles_in(tree: Tree, documents: Sequence[Outlined]) -> dict[str, Titles]:
             titles = titles[1:]
         elif len(documents) > 1 and titles and titles[0] != (name := whole[node.path]) and name:
             titles = (name, *titles)
-        found[id_] = titles_of(titles)
+        above = len(documents) == 1 and node.children and titles == (whole[node.path],)
+        found[id_] = title_of_all(titles[0]) if above else titles_of(titles)
     return found
 
 

@@ -107,12 +107,14 @@ class Found:
         files: the paths in the order of their ranks.
         hints: of the planner.
         decision: of the planner.
+        warnings: what went wrong on the way.
     """
 
     hits: tuple[Hit, ...] = ()
     files: tuple[str, ...] = ()
     hints: Hints = Hints()
     decision: Decision = Decision()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +173,8 @@ class QuestionView(Protocol):
     def count(self, texts: list[str]) -> list[int]:
         """Tokens of each text in the target's encoding."""
 
-    def search(self, question: str, most: int) -> Found:
-        """The units that answer a question, at most so many."""
+    def search(self, question: str, most: int, vectors: str = "auto") -> Found:
+        """The units that answer a question, at most so many; `vectors`: "auto" or "off"."""
 
 
 def score_of(rank: int) -> float:

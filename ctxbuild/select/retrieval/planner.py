@@ -180,12 +180,13 @@ def _without_comments(text: str) -> str:
     return " ".join((*pieces, text[start:]))
 
 
-def decide(hints: Hints, *, relation: bool, vectors: str) -> Decision:
+def decide(hints: Hints, *, relation: bool, vectors: str, embedder: str = "") -> Decision:
     """Which ways are gone.
 
     Args:
         relation: whether the question asks for one.
         vectors: why vectors are left out, "" where they are used.
+        embedder: what gave them.
     """
     used: list[tuple[Method, str]] = [("lexical", "always")]
     left_out: list[tuple[Method, str]] = []
@@ -206,7 +207,7 @@ def decide(hints: Hints, *, relation: bool, vectors: str) -> Decision:
     if vectors:
         left_out.append(("vector", vectors))
     else:
-        used.append(("vector", "an embedding is configured"))
+        used.append(("vector", f"embedded by {embedder}"))
     return Decision(tuple(used), tuple(left_out))
 
 

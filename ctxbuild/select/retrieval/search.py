@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from ctxbuild.select.conventions import is_test
@@ -42,7 +43,33 @@ _DIGITS = 9
 """Decimal places to which scores are compared, so that the last bit decides nothing."""
 
 
-def search(corpus: Corpus, question: str, most: int, weights: Weights = WEIGHTS) -> Found:
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What vectors say of units.
+
+    Attributes:
+        scores: how alike the question and each unit are, by number.
+        label: of the embedder.
+        left_out: why there are none, "" if there are.
+        warning: what went wrong, "" if nothing.
+    """
+
+    scores: Mapping[int, float] = field(default_factory=dict)
+    label: str = ""
+    left_out: str = ""
+    warning: str = ""
+
+
+_WITHOUT = Likeness(left_out="not configured")
+
+
+def search(
+    corpus: Corpus,
+    question: str,
+    most: int,
+    weights: Weights = WEIGHTS,
+    like: Likeness = _WITHOUT,
+) -> Found:
     """The units that answer a question best.
 
     Args:
@@ -50,18 +77,22 @@ def search(corpus: Corpus, question: str, most: int, weights: Weights = WEIGHTS)
         question: a question, or a whole report.
         most: hits at most.
         weights: what counts how much.
+        like: what vectors say of the units.
     """
     planned = plan(question)
-    decision = decide(planned.hints, relation=planned.relation, vectors="not configured")
-    return _Search(corpus, planned.hints, weights).found(most, decision)
+    decision = decide(
+        planned.hints, relation=planned.relation, vectors=like.left_out, embedder=like.label
+    )
+    return _Search(corpus, planned.hints, weights, like).found(most, decision)
 
 
 class _Search:
     """One search: its lists, fused."""
 
-    def __init__(self, corpus: Corpus, hints: Hints, weights: Weights) -> None:
+    def __init__(self, corpus: Corpus, hints: Hints, weights: Weights, like: Likeness) -> None:
         self.corpus = corpus
         self.hints = hints
+        self.like = like
         self.weights = weights
         self.priors = _Priors(corpus, hints, weights)
         self.ranks: dict[Method, dict[int, int]] = {}
@@ -77,6 +108,7 @@ class _Search:
         self._join("names", names, w.names, sure=w.sure)
         self._join("frames", in_frames, w.frames)
         self._join("messages", self._weighed(hinted.messages(self.corpus, self.hints)), w.messages)
+        self._join("vector", self._alike(), w.vector)
         best = self._ranked(self.fused)[: w.seeds]
         seeds = {unit: (w.k + 1) / (w.k + 1 + place) for place, unit in enumerate(best)}
         self._join("graph", self._weighed(spread(self.corpus, seeds, w)), w.graph)
@@ -120,9 +152,19 @@ class _Search:
             around = weights.in_file * scores.files.get(file, 0.0)
             around += weights.in_path * scores.paths.get(file, 0.0)
             rough[unit] = (score + around) * self.priors[file]
-        kinds = {"m": weights.module, "c": weights.klass}
-        kind_of = corpus.kind_of
-        return {unit: score * kinds.get(kind_of(unit), 1.0) for unit, score in rough.items()}
+        return self._by_kind(rough)
+
+    def _alike(self) -> dict[int, float]:
+        """The units that are most like the question, by what they are: all are a little."""
+        scores = self._by_kind(self._weighed(self.like.scores))
+        best = self._ranked(scores)[: self.weights.alike]
+        return {unit: scores[unit] for unit in best if scores[unit] > 0}
+
+    def _by_kind(self, scores: Mapping[int, float]) -> dict[int, float]:
+        """Scores times what a unit of its kind is worth."""
+        kinds = {"m": self.weights.module, "c": self.weights.klass}
+        kind_of = self.corpus.kind_of
+        return {unit: score * kinds.get(kind_of(unit), 1.0) for unit, score in scores.items()}
 
     def _files(self, scores: lexical.Scores, framed: Mapping[int, float]) -> list[int]:
         """The files, best first: their best units, and what speaks for the file as such."""
@@ -172,7 +214,8 @@ class _Search:
             for rank, unit in enumerate(best, 1)
         )
         paths = tuple(corpus.files[file].path for file in files[:_MOST_FILES])
-        return Found(hits, paths, self.hints, decision)  # type: ignore[arg-type]
+        warnings = (self.like.warning,) if self.like.warning else ()
+        return Found(hits, paths, self.hints, decision, warnings)  # type: ignore[arg-type]
 
     def _hit(self, each: Known, rank: int, file_rank: int) -> Hit:
         methods = sorted(

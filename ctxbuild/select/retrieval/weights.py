@@ -24,7 +24,8 @@ class Weights:
         sure: exponent on how sure a name's meaning is, by which its rank counts.
         prefix: what a word of the index that begins like a word of the question is worth.
         k: the constant of reciprocal-rank fusion.
-        lexical, names, frames, messages, graph: of the rankings of units.
+        lexical, names, frames, messages, graph, vector: of the rankings of units.
+        alike: units of the ranking by vectors, in which otherwise every unit stands.
         file_lexical, file_paths, file_frames, file_words: of the rankings of files: by all
             their words, as named, as named by traces, by the words of their paths.
         decay: of the units of one file, from the best one on, when they make up its score.
@@ -36,13 +37,13 @@ class Weights:
 
     fields: tuple[float, float, float, float] = (3.0, 1.5, 0.8, 1.0)
     k1: float = 1.2
-    b: float = 0.35
-    file_k1: float = 1.5
+    b: float = 0.2
+    file_k1: float = 2.5
     file_b: float = 0.6
     question: float = 0.7
     terms: int = 60
     rows: int = 60_000
-    in_file: float = 0.3
+    in_file: float = 0.225
     in_path: float = 0.5
     module: float = 0.3
     klass: float = 0.6
@@ -52,12 +53,14 @@ class Weights:
     vendored: float = 0.4
     sure: float = 0.25
     prefix: float = 0.4
-    k: float = 8.0
+    k: float = 5.0
     lexical: float = 1.0
     names: float = 1.0
     frames: float = 1.3
     messages: float = 1.1
     graph: float = 0.4
+    vector: float = 0.25
+    alike: int = 200
     file_lexical: float = 0.6
     file_paths: float = 0.5
     file_frames: float = 0.5
@@ -66,7 +69,7 @@ class Weights:
     members: float = 0.05
     callers: float = 0.8
     seeds: int = 8
-    file: float = 1.0
+    file: float = 0.75
 
 
 WEIGHTS = Weights()

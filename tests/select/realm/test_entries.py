@@ -71,3 +71,31 @@ def test_single_items_are_chosen_by_their_ordinals():
 
 def test_no_entries_where_there_is_nothing():
     assert made("## Below") == []
+
+
+def test_what_binds_in_a_row_says_of_what_and_the_row_stays():
+    header = "| Field | Type | Rule |\n|---|---|---|"
+    rows = (
+        "| sku | text | Must be unique. Never reuse it. |\n"
+        "| tag | text | optional |\n| note | Keep short. |\n"
+    )
+    assert made(f"{header}\n{rows}") == [
+        ("fact", "", f"1,4,6.\n{header}\n{rows}"),
+        ("constraint", "MUST", "2. [MUST] sku: Must be unique.\n"),
+        ("constraint", "MUST NOT", "3. [MUST NOT] sku: Never reuse it.\n"),
+        ("constraint", "MAY", "5. [MAY] tag: optional\n"),
+    ]
+
+
+def test_a_row_that_its_rule_says_whole_is_not_said_twice():
+    assert made("| Code | Rule |\n|---|---|\n| 400 | Do not retry. |") == [
+        ("constraint", "MUST NOT", "2. [MUST NOT] 400: Do not retry.\n")
+    ]
+
+
+def test_a_lead_that_binds_is_kept_where_its_points_bind_by_themselves():
+    assert made("All of these must hold:\n\n- It must be new.\n- It should be short.") == [
+        ("constraint", "MUST", "1. [MUST] All of these must hold:\n"),
+        ("constraint", "MUST", "2. [MUST] It must be new.\n"),
+        ("constraint", "SHOULD", "3. [SHOULD] It should be short.\n"),
+    ]

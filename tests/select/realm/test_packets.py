@@ -137,7 +137,7 @@ def test_every_step_of_the_loop_is_recorded():
     assert record["steps"][1] == {
         "read": "manual.md#pagination",
         "expand": ["manual.md#cursors"],
-        "analyze": "keep: pagin (0.75)",
+        "analyze": "keep: pagin (0.86)",
         "monitor": "go on: 2 left that may matter",
     }
     json.dumps(record)
@@ -148,8 +148,8 @@ def test_what_was_judged_and_not_kept_is_refused_with_the_reason():
         {"manual.md": MANUAL + OTHERS}, task="how do I authenticate with an API key?"
     ).proposal.refused
     assert [(r.unit, r.why, r.detail) for r in refused] == [
-        ("manual.md#parcel-api", "not-relevant", "api (0.40)"),
-        ("manual.md#access", "not-relevant", "key (0.20)"),
+        ("manual.md#parcel-api", "not-relevant", "none of the words"),
+        ("manual.md#access", "not-relevant", "key (0.18)"),
     ]
 
 
@@ -313,3 +313,78 @@ def test_with_a_task_the_packet_of_an_api_has_only_its_endpoints():
     assert "**POST** `/parcels`" in found.text
     assert "**GET** `/parcels`" not in found.text
     assert "Never put a key into a URL" in found.text
+
+
+RULES = "# Guide\n\n## Rules\n\n" + "".join(f"- Never use `f{n}`.\n" for n in range(40))
+
+
+def test_rules_are_complete_also_where_a_document_is_nothing_else():
+    found = packet({"guide.md": RULES})
+    assert [n for n in range(40) if f"`f{n}`" not in found.text] == []
+
+
+def test_a_link_of_what_is_shown_that_leads_to_nothing_is_warned_of():
+    text = MANUAL.replace("[limits](#limits)", "[limits](#limit), [b](b.md) and [c](/c)")
+    found = packet({"manual.md": text + OTHERS}, task="how do I authenticate with an API key?")
+    assert found.proposal.warnings == (
+        "manual.md#api-keys: its link '#limit' leads to nothing",
+        "manual.md#api-keys: its link 'b.md' leads to nothing",
+    )
+    other = packet({"manual.md": text + OTHERS}, task="how pagination works")
+    assert other.proposal.warnings == ()
+
+
+@pytest.mark.parametrize("task", ["parcel versioning", "API versioning"])
+def test_a_word_that_stands_over_everything_is_no_answer(task):
+    found = packet({"manual.md": MANUAL + OTHERS}, task=task)
+    assert found.sources == []
+    assert found.proposal.warnings == (f"layer 'docs': nothing in its documents matches {task!r}",)
+
+
+def test_an_endpoint_is_one_whatever_its_text_speaks_of_besides():
+    text = MANUAL.replace("Gives a paginated list.", "Gives a list with status codes, or an error.")
+    found = packet({"manual.md": text + OTHERS}, profile="api")
+    sections = {c.unit.partition("#")[2]: c.section for c in found.proposal.candidates}
+    assert sections["list-parcels@1"] == "endpoints"
+    assert sections["errors@1"] == "errors"
+
+
+WORDED = """\
+- [Auth](#auth)
+- [Pages](#pages)
+
+# Ledger API
+
+Figures for everyone.
+
+## Auth
+
+Send a token with every call.
+
+## Entries
+
+| query | meaning |
+|---|---|
+| cursor | where the next page begins |
+
+## Limits
+
+The rate limit is 60 calls a minute.
+
+## Changes
+
+A request is sent by post.
+"""
+
+
+@pytest.mark.parametrize(
+    ("task", "source"),
+    [
+        ("how to authenticate with an API key", "auth"),
+        ("how do I log in", "auth"),
+        ("how pagination works", "entries"),
+        ("what if I send too many requests", "limits"),
+    ],
+)
+def test_a_task_in_other_words_finds_its_section_and_no_table_of_contents(task, source):
+    assert packet({"a.md": WORDED}, task=task).sources == [f"a.md#{source}"]

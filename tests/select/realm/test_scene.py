@@ -309,3 +309,49 @@ Sant'Agata (not Santa Agata, not St. Agatha). Tait without an e at the end (neve
         ("Elena's father is alive", 7, "bible.md#secrets@1"),
         ("Voss poisoned the spring", 5, "bible.md#secrets@1.2"),
     ]
+
+
+def test_a_secret_whose_title_asks_or_names_it_says_what_stands_below():
+    found = canon(
+        bible="# Cast\n\n## Ilse\n\n## Teo\n\n# Secrets\n\n## Who burned the mill\n\n"
+        "- Ilse burned the mill.\n- Secret until chapter 8\n\n## The father\n\n"
+        "- Teo is Ilse's father.\n- Reveal: chapter 6\n\n"
+        "## Teo forged the seal\n\n- Reveal: ch. 4\n"
+    )
+    assert [(secret.statement, secret.until) for secret in found.secrets] == [
+        ("Ilse burned the mill", 8),
+        ("Teo is Ilse's father", 6),
+        ("Teo forged the seal", 4),
+    ]
+
+
+def test_how_a_name_is_spelled_is_read_without_the_word_that_says_so():
+    found = canon(
+        places='# Places\n\n- **Port Halden**: a port. Spelled Halden, never Haldan or "Else".\n'
+    )
+    assert [(name.name, name.wrong) for name in found.names] == [
+        ("Port Halden", ("Haldan", "Else"))
+    ]
+
+
+PROSE = """
+# Canon notes
+
+The story follows Wen, a clockmaker. Wen does not know that Dov is the duke's son until chapter 7.
+The town is Brennick (never Brenick). In chapter 1 the clock stops.
+Narration is in third person limited. Wen has promised the mayor a running clock.
+"""
+
+
+def test_a_bible_in_prose_is_sorted_sentence_by_sentence():
+    found = packet({"canon.md": PROSE}, profile="scene", task="chapter 4: Wen opens the clock")
+    assert found.text.partition("## Provenance")[0] == (
+        "# auth\n\n## Voice, point of view and tone\n\n### canon-notes\n"
+        "5. Narration is in third person limited.\n\n"
+        "## Watch-outs\n\n### canon-notes\n3. The town is Brennick (never Brenick).\n\n"
+        "## Who knows what\n\n### canon-notes\n"
+        "2. Wen does not know that Dov is the duke's son until chapter 7.\n\n"
+        "## Timeline\n\n### canon-notes\n4. In chapter 1 the clock stops.\n\n"
+        "## Promises\n\n### canon-notes\n6. Wen has promised the mayor a running clock.\n\n"
+        "## Facts\n\n### canon-notes\n1. The story follows Wen, a clockmaker.\n\n"
+    )
