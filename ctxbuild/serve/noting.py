@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ctxbuild.source.ctxfile import Ctxfile
 
 DEFAULT_FILE = "NOTES.md"
-_PARTS = ("severity", "suggest")
+_ATTEMPTS = 20
 
 
 class Added(NamedTuple):
@@ -69,7 +69,8 @@ def note_add(root: str, path: str, text: str) -> Added:
         raise UsageError(f"{text!r} is no finding", "write 'PATH: found X; severity Y; suggest Z'")
     finding = replace(finding, digest=_digest(root, finding.path))
     place = Path(os.path.realpath(os.path.join(root, path)))
-    while True:
+    before, after, new = "", "", False
+    for _ in range(_ATTEMPTS):
         before = _read(place)
         after, new = add(before, finding)
         # Another process may have added something meanwhile.
@@ -100,13 +101,3 @@ def _read(place: Path) -> str:
         raise SourceError(f"{place}: is not UTF-8", "save it as UTF-8") from error
     except OSError as error:
         raise SourceError(f"{place}: cannot be read: {error.strerror}") from error
-
-
-def _write(place: Path, text: str) -> None:
-    from ctxbuild.stores.atomic import write_if_changed
-
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_if_changed(place, text.encode())
-    except OSError as error:
-        raise SourceError(f"{place}: cannot be written: {error.strerror}") from error

@@ -116,7 +116,7 @@ def check_incremental(tmp_path_factory, rounds):
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.lists(EDIT, min_size=1, max_size=4), min_size=1, max_size=8))
 def test_incremental_packs_equal_clean_ones(tmp_path_factory, rounds):
