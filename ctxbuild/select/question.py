@@ -153,9 +153,11 @@ _FINE = 3
 _MODULE_TOKENS = 500
 """Tokens of what is shown of a module outside its definitions."""
 
-_WHOLE = 0.3
+_WHOLE = 0.03
+"""What the rest of a large definition is worth beside its relevant parts: what is left over."""
+
 _WHOLE_RANKS = 10
-"""Hits so good that the rest of a large definition is offered beside its relevant parts."""
+"""Hits so good that the rest of a large definition is offered at all."""
 
 _LEAST = 1e-9
 _OTHER = 0.2
