@@ -435,4 +435,4 @@ class _NoTexts:
     """Every text here is supplied by the layer."""
 
     def __getattr__(self, name: str) -> Any:
-        raise NotImplementedError(name)
+        raise AttributeError(name)

@@ -180,8 +180,9 @@ def run(packet: str, rules: Sequence[Rule], outputs: Sequence[Output]) -> Report
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Each once, by place."""
     once = dict.fromkeys(diagnostics)
-    key = lambda d: (d.path, d.line, d.column, _ORDER[d.level], d.rule, d.message)  # noqa: E731
-    return tuple(sorted(once, key=key))
+    return tuple(
+        sorted(once, key=lambda d: (d.path, d.line, d.column, _ORDER[d.level], d.rule, d.message))
+    )
 
 
 def _diagnostics(rules: Iterable[Rule], outputs: Sequence[Output]) -> Iterator[Diagnostic]:

@@ -58,9 +58,6 @@ class Sessions(Protocol):
     def outside_digest(self, path: str) -> bytes:
         """The SHA-256 digest of a file anywhere, b"" if there is none."""
 
-    def session_problems(self, path: str, threshold: int, recent: int) -> tuple[Problem, ...]:
-        """What is wrong with it."""
-
 
 _SHARE = 0.8
 """The part of a layer's budget at which its turns are compacted at the latest."""

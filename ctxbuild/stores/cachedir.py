@@ -120,17 +120,6 @@ def locked(
         lock.release()
 
 
-def is_free(directory: Path) -> bool:
-    """Whether no other process holds the cache directory's lock right now."""
-    lock = FileLock(directory / "lock")
-    try:
-        free = lock.acquire()
-    except OSError:
-        return True
-    lock.release()
-    return free
-
-
 def _await(lock: FileLock, wait: float) -> None:
     end = time.monotonic() + wait
     pause = 0.01
